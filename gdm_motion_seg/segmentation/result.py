@@ -1,0 +1,107 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a segmentation says: values, not tuples; reasons, not None."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+
+OUTLIER = -1
+"""The label of a point that follows no motion."""
+
+
+class MotionKind(str, Enum):
+    """What two-view geometry a motion has."""
+
+    GENERAL = 'general'
+    """A fundamental matrix is determined."""
+    PLANAR = 'planar'
+    """The points lie on a plane: a homography holds, F is one of a family."""
+    NO_PARALLAX = 'no parallax'
+    """Pure rotation (or no motion at all): a homography of the whole image holds, F is arbitrary."""
+    TOO_FEW = 'too few points'
+    """Fewer than eight points: no F can be estimated."""
+
+    @property
+    def code(self) -> int:
+        """A small number for messages: 0 general, 1 planar, 2 no parallax, 3 too few."""
+        return list(MotionKind).index(self)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One rigid motion and its two-view geometry, x2^T F x1 = 0 in pixels."""
+
+    id: int
+    """Identity over time; within a single pair simply the label."""
+    members: IntArray
+    """Indices of its points."""
+    kind: MotionKind
+    reason: str
+    """Why it is of that kind, in a sentence."""
+    fundamental: FloatArray
+    """(3, 3), rank 2, unit Frobenius norm; NaN if the kind is TOO_FEW. Not unique unless GENERAL."""
+    homography: FloatArray
+    """(3, 3), H33-normalised where possible; NaN if none fits the motion."""
+    dimension: float
+    """Empirical dimension of its embedded points (the paper's d-hat)."""
+    residual: float
+    """Median Sampson distance of its points, in pixels."""
+    threshold: float
+    """kappa: the largest Sampson distance of an inlier, in pixels."""
+    rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
+    """(3, 3) rotation of the calibrated form; NaN where it is not determined."""
+    translation: FloatArray = field(default_factory=lambda: np.full(3, np.nan))
+    """(3,) direction of translation; NaN where it is not determined."""
+
+    @property
+    def count(self) -> int:
+        """Count its points."""
+        return len(self.members)
+
+    @property
+    def fundamental_is_unique(self) -> bool:
+        """Whether the points determine F."""
+        return self.kind is MotionKind.GENERAL
+
+
+@dataclass(frozen=True)
+class MotionSegmentation:
+    """Which point belongs to which rigid motion."""
+
+    labels: IntArray
+    """(N,) 0..K-1, or OUTLIER (-1)."""
+    motions: tuple[Motion, ...]
+    """motions[k] is the motion of label k, largest first on a single pair."""
+    residuals: FloatArray
+    """(N,) Sampson distance in pixels to the point's own motion; to the nearest one for outliers."""
+    margins: FloatArray
+    """(N,) how sure the label is, in [0, 1]: 0 a second motion fits as well, 1 no other comes near."""
+    reason: str = ''
+    """Why there is no answer or only a partial one; empty when all is well."""
+    global_dimension: float = float('nan')
+    """GD of the partition of the kept points."""
+    complete: bool = True
+    """False if a time budget ended the search early."""
+    diagnostics: dict[str, float] = field(default_factory=dict)
+    """Further numbers about the search, for people who look into it."""
+
+    @property
+    def n_motions(self) -> int:
+        """Count the motions (K)."""
+        return len(self.motions)
+
+    @property
+    def outlier_share(self) -> float:
+        """Share of points without a motion."""
+        return float(np.mean(self.labels == OUTLIER)) if len(self.labels) else 0.0
+
+    @classmethod
+    def empty(cls, n_points: int, reason: str) -> 'MotionSegmentation':
+        """Build the answer that there is none: every point an outlier, no motion, and why."""
+        return cls(np.full(n_points, OUTLIER, np.int64), (), np.full(n_points, np.inf),
+                   np.zeros(n_points), reason)

@@ -1,0 +1,143 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+One declaration for each setting.
+
+A room declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS parameter
+descriptors, the YAML in ``config/``, command-line flags and the tables in the docs are all derived from it
+through :func:`settings_of`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+import math
+from typing import Any, get_type_hints, TypeVar
+
+from gdm_motion_seg.errors import InputError
+
+_KEY = 'gdm_motion_seg.setting'
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known about one setting: enough for a parameter, a flag, a YAML line and a table row."""
+
+    name: str
+    type: type
+    default: Any
+    description: str
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Any, ...] = ()
+    unit: str = ''
+    runtime: bool = True
+    """Whether it may be changed while a node runs."""
+
+    @property
+    def range_text(self) -> str:
+        """The permitted values as people write them; empty if anything goes."""
+        if self.choices:
+            return ', '.join(repr(c) if c == '' else str(c) for c in self.choices)
+        if self.low is None and self.high is None:
+            return ''
+        low = '-inf' if self.low is None else f'{self.low:g}'
+        high = 'inf' if self.high is None else f'{self.high:g}'
+        return f'{low} to {high}'
+
+    def check(self, value: Any) -> Any:
+        """Return the value in the setting's own type, or raise an InputError that names it."""
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        right = isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool))
+        if not right:
+            raise InputError(f'{self.name} must be of type {self.type.__name__}, got {value!r}')
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f'{self.name} must be finite, got {value!r}')
+        if self.choices and value not in self.choices:
+            raise InputError(f'{self.name} must be one of {self.range_text}, got {value!r}')
+        if (self.low is not None and value < self.low) or (
+                self.high is not None and value > self.high):
+            raise InputError(f'{self.name} must lie in {self.range_text}, got {value!r}')
+        return value
+
+
+def setting(default: Any, description: str, *, low: float | None = None, high: float | None = None,
+            choices: tuple[Any, ...] = (), unit: str = '', runtime: bool = True) -> Any:
+    """Declare one setting as a dataclass field."""
+    meta = {'description': description, 'low': low, 'high': high, 'choices': choices,
+            'unit': unit, 'runtime': runtime}
+    return field(default=default, metadata={_KEY: meta})
+
+
+@dataclass(frozen=True)
+class Config:
+    """
+    Base of every room's settings: a frozen dataclass that refuses bad values when it is made.
+
+    A field may be another Config; its settings are then named ``group.name``.
+    """
+
+    def __post_init__(self) -> None:
+        """Check every setting against its declaration."""
+        for declared in _own_settings(type(self)):
+            object.__setattr__(self, declared.name, declared.check(getattr(self, declared.name)))
+
+
+ConfigT = TypeVar('ConfigT', bound=Config)
+
+
+def _own_settings(cls: type) -> Iterator[Setting]:
+    hints = get_type_hints(cls)
+    for f in fields(cls):
+        if _KEY in f.metadata:
+            yield Setting(name=f.name, type=hints[f.name], default=f.default, **f.metadata[_KEY])
+
+
+def settings_of(cls: type[Config], prefix: str = '') -> tuple[Setting, ...]:
+    """Every setting of a Config class and of the Configs inside it, with dotted names."""
+    found = [replace(s, name=prefix + s.name) for s in _own_settings(cls)]
+    hints = get_type_hints(cls)
+    for f in fields(cls):
+        hint = hints[f.name]
+        if isinstance(hint, type) and is_dataclass(hint) and issubclass(hint, Config):
+            found += settings_of(hint, f'{prefix}{f.name}.')
+    return tuple(found)
+
+
+def to_flat(config: Config) -> dict[str, Any]:
+    """Flatten a Config into ``{'group.name': value}``."""
+    flat: dict[str, Any] = {}
+
+    def walk(values: Mapping[str, Any], prefix: str) -> None:
+        for name, value in values.items():
+            if isinstance(value, dict):
+                walk(value, f'{prefix}{name}.')
+            else:
+                flat[prefix + name] = value
+
+    walk(asdict(config), '')
+    return flat
+
+
+def with_flat(config: ConfigT, changes: Mapping[str, Any]) -> ConfigT:
+    """Return the Config with ``{'group.name': value}`` changed; unknown names are refused."""
+    here: dict[str, Any] = {}
+    inside: dict[str, dict[str, Any]] = {}
+    names = {f.name for f in fields(config)}
+    for name, value in changes.items():
+        group, dot, rest = name.partition('.')
+        if group not in names or (dot and not isinstance(getattr(config, group), Config)):
+            raise InputError(f'there is no setting called {name!r}')
+        if dot:
+            inside.setdefault(group, {})[rest] = value
+        else:
+            here[name] = value
+    for group, part in inside.items():
+        try:
+            here[group] = with_flat(getattr(config, group), part)
+        except InputError as error:
+            raise InputError(f'{group}.{error}' if 'no setting' not in str(error)
+                             else f'there is no setting called {group}.{next(iter(part))!r}'
+                             ) from None
+    return replace(config, **here)

@@ -1,0 +1,64 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Package gdm_motion_seg for ament_python (colcon) and for pip alike."""
+
+from glob import glob
+
+from setuptools import find_packages, setup
+
+NAME = 'gdm_motion_seg'
+ROS_MESSAGES = ('sensor-msgs', 'std-msgs', 'std-srvs', 'geometry-msgs', 'visualization-msgs',
+                'diagnostic-msgs', 'rosgraph-msgs', 'lifecycle-msgs')
+
+
+def ros(distribution):
+    """List the wheels that hold rclpy and the standard messages of one distribution."""
+    return [f'ros-{distribution}-rclpy[fastrtps]',
+            *(f'ros-{distribution}-{name}' for name in ROS_MESSAGES)]
+
+
+BENCH = ['scikit-learn>=1.3', 'poselib>=2.0.4', 'matplotlib>=3.6', 'psutil>=5.9']
+TEST = ['pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
+        'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML']
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    packages=find_packages(include=[NAME, NAME + '.*']),
+    package_data={NAME: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + NAME]),
+        ('share/' + NAME, ['package.xml']),
+        ('share/' + NAME + '/launch', glob('launch/*.launch.py')),
+        ('share/' + NAME + '/config', glob('config/*')),
+    ],
+    python_requires='>=3.10',
+    install_requires=[
+        'setuptools',
+        'numpy>=1.26',
+        'scipy>=1.11',
+        'opencv-python-headless>=4.6,<5',
+        'numba>=0.58',
+        'PyYAML>=6.0',
+        'rich>=13.0',
+        'rosbags>=0.10.6',
+    ],
+    extras_require={
+        'jazzy': ros('jazzy'),
+        'kilted': ros('kilted'),
+        'bench': BENCH,
+        'test': TEST + BENCH,
+    },
+    zip_safe=False,
+    maintainer='gdm_motion_seg maintainers',
+    maintainer_email='maintainers@example.com',
+    description='Segments tracked image features into rigid motions by global dimension minimization.',
+    license='Apache-2.0',
+    entry_points={
+        'console_scripts': [
+            'gdm-motion-seg = gdm_motion_seg.cli.main:main',
+            'motion_seg_node = gdm_motion_seg.ros.node:main',
+        ],
+    },
+)
