@@ -3,4 +3,37 @@
 
 """Rigid motions in image streams by outlier-aware global dimension minimization."""
 
+from importlib import import_module
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
+    from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
+    from gdm_motion_seg.segmentation.result import MotionSegmentation
+    from gdm_motion_seg.segmentation.segment import segment_motions
+
 __version__ = '0.1.0'
+
+__all__ = ('FrameResult', 'GlobalDimensionMinimization', 'MotionPipeline', 'MotionSegmentation',
+           'PipelineConfig', 'segment_motions')
+
+_HOME = {
+    'FrameResult': 'gdm_motion_seg.pipeline',
+    'GlobalDimensionMinimization': 'gdm_motion_seg.gdm.estimator',
+    'MotionPipeline': 'gdm_motion_seg.pipeline',
+    'MotionSegmentation': 'gdm_motion_seg.segmentation.result',
+    'PipelineConfig': 'gdm_motion_seg.pipeline',
+    'segment_motions': 'gdm_motion_seg.segmentation.segment',
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for only then: ``import gdm_motion_seg`` stays fast and needs little."""
+    if name not in _HOME:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, those not yet imported too."""
+    return sorted({*globals(), *__all__})

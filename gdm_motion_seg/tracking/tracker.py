@@ -1,0 +1,180 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images to correspondences: pyramidal Lucas-Kanade from frame to frame, chained over the gap."""
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.tracking.config import TrackingConfig
+from gdm_motion_seg.tracking.detect import CornerDetector, Points
+from gdm_motion_seg.tracking.history import History, Snapshot
+from gdm_motion_seg.tracking.image import GreyImage
+from gdm_motion_seg.tracking.mask import load_mask
+
+MIN_EIGENVALUE = 1e-4
+"""Windows with a flatter structure tensor are not followed (OpenCV's own default)."""
+
+
+@dataclass(frozen=True)
+class TrackedFrame:
+    """What tracking makes of one frame."""
+
+    stamp: int
+    previous_stamp: int
+    gap: int
+    correspondences: Correspondences
+    reason: str = ''
+    """Why there is no pair; empty where there is one."""
+    problem: bool = False
+    """True where the reason is a fault of the input."""
+    restarted: bool = False
+    """True where everything before this frame was forgotten."""
+    ignored: bool = False
+    """True where the frame was passed over and nothing was changed."""
+
+
+class FeatureTracker:
+    """
+    Follows corners from frame to frame and pairs frames at a gap.
+
+    Chains of short steps follow a large displacement as far as the small ones, at a cost for each frame that
+    does not depend on the gap.
+    """
+
+    def __init__(self, config: TrackingConfig | None = None) -> None:
+        """Make a tracker that has seen nothing; raises InputError if the mask cannot be read."""
+        self.config = config or TrackingConfig()
+        self._mask_image = load_mask(self.config.mask_path)
+        self._mask: GreyImage | None = None
+        self._detector = CornerDetector(self.config)
+        self._history = History(self.config)
+        self._grey: GreyImage | None = None
+        self._stamp = 0
+        self._index = 0
+        self._next_id = 0
+        self._ids: IntArray = np.empty(0, np.int64)
+        self._points: Points = np.empty((0, 2), np.float32)
+
+    def reset(self) -> None:
+        """Forget all tracks; their ids are not given again."""
+        self._grey = None
+        self._index = 0
+        self._ids = np.empty(0, np.int64)
+        self._points = np.empty((0, 2), np.float32)
+        self._detector = CornerDetector(self.config)
+        self._history.clear()
+
+    @property
+    def n_tracks(self) -> int:
+        """Count the tracks that are followed now, of any age."""
+        return len(self._ids)
+
+    def track(self, grey: GreyImage, stamp: int) -> TrackedFrame:
+        """Follow the tracks into a new frame and return the correspondences of its pair."""
+        size = (grey.shape[1], grey.shape[0])
+        if self._grey is not None and stamp == self._stamp:
+            return _no_pair(stamp, size, 'ignored a frame with the stamp of the one before', True,
+                            ignored=True)
+        fault = self._discontinuity(grey, stamp)
+        if fault:
+            self.reset()
+        if self._grey is None:
+            self._mask = _fit_mask(self._mask_image, grey)
+        else:
+            self._follow(self._grey, grey)
+        self._replenish(grey)
+        self._grey, self._stamp = grey, stamp
+        older = self._history.partner(self._index, stamp)
+        waiting = self._history.waiting_for(self._index, stamp)
+        newer = Snapshot(self._index, stamp, self._ids, self._points)
+        self._history.add(newer)
+        self._index += 1
+        if older is None:
+            if self.n_tracks == 0:
+                waiting += ' (the image has no corners to follow)'
+            return _no_pair(stamp, size, '; '.join(filter(None, (fault, waiting))), bool(fault),
+                            restarted=bool(fault) or self._index == 1)
+        return _pair(older, newer, size)
+
+    def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
+        """Say why the frame cannot follow the one before; empty if it can."""
+        if self._grey is None:
+            return ''
+        if grey.shape != self._grey.shape:
+            old, new = self._grey.shape, grey.shape
+            return (f'started afresh: the resolution changed from {old[1]} x {old[0]} '
+                    f'to {new[1]} x {new[0]}')
+        step = (stamp - self._stamp) / 1e9
+        if step < 0:
+            return f'started afresh: the time jumped back by {-step:.3g} s'
+        if step > self.config.max_pause_s:
+            return f'started afresh: no frame for {step:.3g} s'
+        return ''
+
+    def _follow(self, old: GreyImage, new: GreyImage) -> None:
+        """Move the tracks into the new frame and drop those that do not find the way back."""
+        if not len(self._points):
+            return
+        config = self.config
+        settings = {
+            'winSize': (config.window, config.window), 'maxLevel': config.levels,
+            'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, config.iterations, 0.03),
+            'minEigThreshold': MIN_EIGENVALUE}
+        start = self._points[:, None, :]
+        there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, start, None, **settings)
+        back, returned, _ = cv2.calcOpticalFlowPyrLK(new, old, there, None, **settings)
+        points = there[:, 0]
+        error = np.linalg.norm(back[:, 0] - self._points, axis=1)
+        good = (found[:, 0] > 0) & (returned[:, 0] > 0) & (error <= config.forward_backward_px)
+        good &= _inside(points, new.shape)
+        index = np.flatnonzero(good)
+        if self._mask is not None:
+            x, y = points[index].astype(np.int64).T
+            index = index[self._mask[y, x] > 0]
+        index = index[self._first_of_each_spot(points[index], new.shape)]
+        self._points, self._ids = points[index], self._ids[index]
+
+    def _first_of_each_spot(self, points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Of tracks that ran together keep the oldest (ids ascend), in order."""
+        spot = max(1.0, 0.5 * self.config.min_distance * max(shape))
+        grid = np.floor(points / spot).astype(np.int64)
+        _, first = np.unique(grid[:, 1] * (1 << 24) + grid[:, 0], return_index=True)
+        return np.sort(first)
+
+    def _replenish(self, grey: GreyImage) -> None:
+        few = len(self._points) < self.config.max_tracks // 2
+        corners = self._detector.detect(grey, self._points, self._mask, everywhere=few)
+        self._points = np.concatenate([self._points, corners])
+        self._ids = np.concatenate(
+            [self._ids, np.arange(self._next_id, self._next_id + len(corners))])
+        self._next_id += len(corners)
+
+
+def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    x, y = points.T
+    # Comparisons with NaN are false, so that it is outside.
+    return (x >= 0) & (y >= 0) & (x <= shape[1] - 1) & (y <= shape[0] - 1)
+
+
+def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:
+    if mask is None or mask.shape == grey.shape:
+        return mask
+    return cv2.resize(mask, (grey.shape[1], grey.shape[0]), interpolation=cv2.INTER_NEAREST)
+
+
+def _no_pair(stamp: int, size: tuple[int, int], reason: str, problem: bool, *,
+             restarted: bool = False, ignored: bool = False) -> TrackedFrame:
+    nothing = Correspondences.from_arrays([], [], size)
+    return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, restarted, ignored)
+
+
+def _pair(older: Snapshot, newer: Snapshot, size: tuple[int, int]) -> TrackedFrame:
+    """Join two snapshots by track id; both are sorted."""
+    ids, i, j = np.intersect1d(older.ids, newer.ids, assume_unique=True, return_indices=True)
+    both = Correspondences.from_arrays(older.points[i], newer.points[j], size, ids)
+    return TrackedFrame(newer.stamp, older.stamp, newer.index - older.index, both)
