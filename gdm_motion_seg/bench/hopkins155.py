@@ -1,0 +1,34 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hopkins155: two or three motions between the first and the last frame, no outliers."""
+
+from collections.abc import Sequence
+
+from gdm_motion_seg.bench.benchmark import AUTO, Benchmark, GIVEN, means, of_mode, Row
+from gdm_motion_seg.bench.methods.base import Method, Prediction
+from gdm_motion_seg.io.datasets.hopkins155 import read_hopkins155
+from gdm_motion_seg.io.datasets.pair import LabelledPair
+
+
+def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
+    """Add nothing yet."""
+    return {}
+
+
+def summarise(rows: Sequence[Row]) -> dict[str, float]:
+    """Part the errors by the number of motions, as the paper's tables do."""
+    given, auto = of_mode(rows, GIVEN), of_mode(rows, AUTO)
+    summary: dict[str, float] = {}
+    for k in (2, 3):
+        summary |= means([r for r in given if r['k_true'] == k],
+                         {f'error_{k}': 'error', f'reached_truth_{k}': 'reached_truth'})
+    summary |= means(given, {'error': 'error', 'seconds': 'seconds'})
+    summary |= means(auto, {'error_auto': 'error', 'k_right': 'k_right', 'seconds_auto': 'seconds'})
+    for k in (2, 3):
+        summary |= means([r for r in auto if r['k_true'] == k],
+                         {f'error_auto_{k}': 'error', f'k_right_{k}': 'k_right'})
+    return summary
+
+
+BENCHMARK = Benchmark('hopkins155', read_hopkins155, measure, summarise)

@@ -1,0 +1,108 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+How well labels fit the truth.
+
+Labels are 0..K-1 for motions and -1 for outliers, in both arrays.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+
+BoolArray = npt.NDArray[np.bool_]
+
+SIZEABLE = 0.05
+"""Share of the points from which on a second motion in a static scene is a false alarm."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """The one-to-one matching of found motions to true ones that agrees on the most points."""
+
+    found: IntArray
+    true: IntArray
+    correct: BoolArray
+    """(N,) whether a point's label is right; an outlier is right where it is one."""
+
+    def found_for(self, true_label: int) -> int | None:
+        """Return the found motion that stands for a true one, if any does."""
+        where = np.flatnonzero(self.true == true_label)
+        return int(self.found[where[0]]) if len(where) else None
+
+
+def match_motions(found: IntArray, truth: IntArray) -> Match:
+    """Match motions by the Hungarian method, and outliers to outliers."""
+    found_ids, found_at = np.unique(found, return_inverse=True)
+    true_ids, true_at = np.unique(truth, return_inverse=True)
+    overlap = np.zeros((len(found_ids), len(true_ids)))
+    np.add.at(overlap, (found_at, true_at), 1)
+    overlap[np.ix_(found_ids < 0, true_ids >= 0)] = 0  # an outlier is no motion
+    overlap[np.ix_(found_ids >= 0, true_ids < 0)] = 0
+    rows, columns = linear_sum_assignment(overlap, maximize=True)
+    agree = overlap[rows, columns] > 0
+    f, t = found_ids[rows[agree]], true_ids[columns[agree]]
+    correct = np.zeros(len(truth), bool)
+    for a, b in zip(f, t):
+        correct |= (found == a) & (truth == b)
+    return Match(f, t, correct)
+
+
+def error_percent(found: IntArray, truth: IntArray) -> float:
+    """Return the share of all points whose label is wrong, in percent."""
+    if len(truth) == 0:
+        return float('nan')
+    return 100.0 * float(1.0 - match_motions(found, truth).correct.mean())
+
+
+def outlier_rates(found: IntArray, truth: IntArray) -> tuple[float, float]:
+    """Return TPR and FPR of the outliers as the paper defines them, as shares; NaN where undefined."""
+    said, is_outlier = found < 0, truth < 0
+    return _share(said[is_outlier]), _share(said[~is_outlier])
+
+
+def roc(scores: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return FPR and TPR when ever more points, highest score first, are called outliers."""
+    is_outlier = truth < 0
+    order = np.argsort(-np.nan_to_num(scores, nan=np.inf, posinf=np.finfo(float).max), kind='stable')
+    ranked, values = is_outlier[order], np.asarray(scores)[order]
+    last_of_tie = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
+    tp, fp = np.cumsum(ranked)[last_of_tie], np.cumsum(~ranked)[last_of_tie]
+    return (np.append(0.0, fp / max(1, int((~is_outlier).sum()))),
+            np.append(0.0, tp / max(1, int(is_outlier.sum()))))
+
+
+def tpr_at_fpr(scores: FloatArray, truth: IntArray, fpr: float) -> float:
+    """Return the best TPR of the ranking at an FPR not above the given one; NaN without outliers."""
+    if not (truth < 0).any() or not (truth >= 0).any():
+        return float('nan')
+    false_rates, true_rates = roc(scores, truth)
+    return float(true_rates[false_rates <= fpr].max())
+
+
+def moving_rates(found: IntArray, truth: IntArray, background: int) -> tuple[float, float]:
+    """
+    Return precision and recall of "this point moves by itself".
+
+    A point moves in truth if its label is not the background. It is said to move if it has a motion other than the one
+    that stands for the background; to be called an outlier is no claim that it moves. NaN where undefined.
+    """
+    still = match_motions(found, truth).found_for(background)
+    said = (found >= 0) & (found != (still if still is not None else -1))
+    moves = (truth != background) & (truth >= 0)
+    return _share(moves[said]), _share(said[moves])
+
+
+def is_false_alarm(found: IntArray) -> bool:
+    """Tell whether more than one motion holds at least 5 % of the points of a static scene."""
+    counts = np.bincount(found[found >= 0]) if len(found) else np.zeros(0)
+    return int((counts >= SIZEABLE * len(found)).sum()) > 1
+
+
+def _share(flags: BoolArray) -> float:
+    return float(flags.mean()) if len(flags) else float('nan')
