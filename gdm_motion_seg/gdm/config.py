@@ -17,7 +17,9 @@ class GdmConfig(Config):
     p: float = setting(
         15.0, 'Exponent of the norm over cluster dimensions; Theorem 2 gives its lower bound.',
         low=1.0, high=100.0)
-    n1: int = setting(10, 'Number of restarts.', low=1, high=1000)
+    n1: int = setting(
+        10, 'Restarts from an agglomerative start; 0 if only starts that are handed in are wanted.',
+        low=0, high=1000)
     n2: int = setting(30, 'Number of projected-gradient steps.', low=0, high=1000)
     n3: int = setting(10, 'Number of sweeps of point-by-point reassignment.', low=0, high=1000)
     n_pairs: int = setting(

@@ -1,0 +1,198 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Empirical dimension, global dimension and its gradient (sections 3 and 4 of the paper).
+
+These are the definitions, evaluated with a singular value decomposition and therefore exact to rounding. The
+search evaluates the same functions of many partitions at once from Gram matrices (``gram.py``).
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm.validation import (
+    check_alpha, check_epsilon, check_p, check_partition, check_vectors, FloatArray)
+
+RANK_TOLERANCE = 1e-13
+"""
+Singular values below this share of the largest are zero.
+
+They carry rounding only. Raised to a power below one they would still be felt (1e-16 ** 0.35 is 3e-6), and their
+derivative would be noise of any size.
+"""
+
+
+def empirical_dimension(vectors: npt.ArrayLike, epsilon: float = 0.35) -> float:
+    """
+    Estimate the dimension of a set of vectors (the paper's d-hat of epsilon).
+
+    Parameters
+    ----------
+    vectors : (N, D) array
+        The set, one vector a row. The empty set, and a set of zero vectors, have dimension 0.
+    epsilon : float in (0, 1]
+        Near 0 the estimate is strict and follows the true dimension; near 1 it is lenient with noise.
+
+    Returns
+    -------
+    float
+        ``norm(sigma, epsilon) / norm(sigma, epsilon / (1 - epsilon))`` of the singular values sigma.
+
+    Examples
+    --------
+    >>> round(empirical_dimension([[1, 0, 0], [0, 1, 0], [0, 0, 1]], 0.35), 6)
+    3.0
+    >>> round(empirical_dimension([[3, 1, 2], [6, 2, 4]], 0.35), 6)
+    1.0
+
+    """
+    array = check_vectors(vectors, allow_empty=True)
+    return dimension_of_spectrum(singular_values(array), check_epsilon(epsilon))
+
+
+def global_dimension(vectors: npt.ArrayLike, partition: npt.ArrayLike, epsilon: float = 0.35,
+                     p: float = 15.0, *, alpha: float | None = None) -> float:
+    """
+    Measure a partition by the p-norm of its clusters' empirical dimensions (the paper's GD).
+
+    Parameters
+    ----------
+    vectors : (N, D) array
+        The data.
+    partition : (N,) labels or (K, N) memberships
+        Hard labels 0..K-1 with -1 for points left out, or the paper's membership matrix M.
+    epsilon, p : float
+        Parameters of empirical and of global dimension.
+    alpha : float, optional
+        Price of an outlier. With it, row 0 of a membership matrix is the outlier group (so its shape is
+        (K + 1, N)), label -1 is, and ``alpha * sum(M[0])`` is added.
+    """
+    array = check_vectors(vectors)
+    memberships, outliers = _split(check_partition(partition, len(array)), alpha)
+    dimensions = cluster_dimensions(array, memberships, check_epsilon(epsilon))
+    price = 0.0 if alpha is None else check_alpha(alpha) * float(outliers.sum())
+    return p_norm(dimensions, check_p(p)) + price
+
+
+def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
+                              epsilon: float = 0.35, p: float = 15.0, *,
+                              alpha: float | None = None) -> FloatArray:
+    """
+    Differentiate the global dimension by every membership (Theorem 3 of the paper).
+
+    Parameters are those of :func:`global_dimension`; the gradient has the shape of the membership matrix. The
+    directions in which a cluster has no extent at all (its zero singular values) contribute nothing: there the
+    global dimension has a cusp, not a derivative.
+    """
+    array, epsilon, p = check_vectors(vectors), check_epsilon(epsilon), check_p(p)
+    memberships, _ = _split(check_partition(partition, len(array)), alpha)
+    parts = [np.linalg.svd(m[:, None] * array, full_matrices=False) for m in memberships]
+    dimensions = np.array([dimension_of_spectrum(_clean(s), epsilon) for _, s, _ in parts])
+    outer = p_norm_derivative(dimensions, p)
+    gradient = np.zeros_like(memberships)
+    for k, (_, sigma, axes) in enumerate(parts):
+        kept = _clean(sigma) > 0
+        slope = dimension_derivative(sigma[kept], epsilon) / sigma[kept]
+        gradient[k] = outer[k] * memberships[k] * ((array @ axes[kept].T) ** 2 @ slope)
+    if alpha is None:
+        return gradient
+    return np.vstack([np.full(len(array), check_alpha(alpha)), gradient])
+
+
+def minimal_p(n_clusters: int, dimension: int) -> float:
+    """
+    Bound p from below: ln K / (ln(d + 1) - ln d), Theorem 2 of the paper.
+
+    For every larger p the natural partition of K subspaces of dimension d is the only minimizer.
+
+    >>> round(minimal_p(4, 8), 2)
+    11.77
+    """
+    for name, value in (('n_clusters', n_clusters), ('dimension', dimension)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise InputError(f'{name} must be a whole number of at least 1, got {value!r}')
+    return math.log(n_clusters) / math.log1p(1.0 / dimension)
+
+
+def singular_values(vectors: FloatArray) -> FloatArray:
+    """Compute the singular values, with those that carry rounding only set to zero."""
+    if vectors.size == 0:
+        return np.zeros(0)
+    return _clean(np.linalg.svd(vectors, compute_uv=False))
+
+
+def dimension_of_spectrum(sigma: FloatArray, epsilon: float) -> float:
+    """Compute the empirical dimension of a set from its singular values."""
+    largest = sigma.max(initial=0.0)
+    if largest == 0.0:
+        return 0.0
+    sigma = sigma[sigma > 0] / largest
+    numerator = float((sigma ** epsilon).sum()) ** (1.0 / epsilon)
+    if epsilon == 1.0:
+        return numerator
+    delta = epsilon / (1.0 - epsilon)
+    return numerator / float((sigma ** delta).sum()) ** (1.0 / delta)
+
+
+def dimension_derivative(sigma: FloatArray, epsilon: float) -> FloatArray:
+    """Differentiate the empirical dimension by each positive singular value (the diagonal of the paper's D_k)."""
+    if len(sigma) == 0:
+        return np.zeros(0)
+    largest = sigma.max()
+    s = sigma / largest
+    dimension = dimension_of_spectrum(s, epsilon)
+    if epsilon == 1.0:
+        below = np.where(np.arange(len(s)) == s.argmax(), dimension, 0.0)
+    else:
+        delta = epsilon / (1.0 - epsilon)
+        below = dimension * s ** (delta - 1.0) / (s ** delta).sum()
+    above = dimension * s ** (epsilon - 1.0) / (s ** epsilon).sum()
+    return (above - below) / largest
+
+
+def cluster_dimensions(vectors: FloatArray, memberships: FloatArray, epsilon: float) -> FloatArray:
+    """Compute the empirical dimension of each cluster of a (K, N) membership matrix."""
+    return np.array([dimension_of_spectrum(singular_values(m[m > 0, None] * vectors[m > 0]), epsilon)
+                     for m in memberships])
+
+
+def p_norm(dimensions: FloatArray, p: float) -> float:
+    """Compute the p-norm without overflow."""
+    largest = float(dimensions.max(initial=0.0))
+    if largest == 0.0:
+        return 0.0
+    return largest * float(((dimensions / largest) ** p).sum()) ** (1.0 / p)
+
+
+def p_norm_derivative(dimensions: FloatArray, p: float) -> FloatArray:
+    """Differentiate the p-norm by each dimension."""
+    norm = p_norm(dimensions, p)
+    return np.zeros_like(dimensions) if norm == 0.0 else (dimensions / norm) ** (p - 1.0)
+
+
+def hard_memberships(labels: npt.NDArray[np.int64], n_clusters: int) -> FloatArray:
+    """Encode labels as a membership matrix of zeros and ones; -1 belongs to no cluster."""
+    return (labels == np.arange(n_clusters)[:, None]).astype(np.float64)
+
+
+def _split(partition: npt.NDArray[np.generic], alpha: float | None) -> tuple[FloatArray, FloatArray]:
+    """Return the memberships of the clusters and those of the outlier group."""
+    if partition.ndim == 1:
+        labels = partition.astype(np.int64)
+        n_clusters = max(int(labels.max(initial=-1)) + 1, 1)
+        return hard_memberships(labels, n_clusters), (labels < 0).astype(np.float64)
+    memberships = partition.astype(np.float64)
+    if alpha is None:
+        return memberships, np.zeros(memberships.shape[1])
+    if len(memberships) < 2:
+        raise InputError('partition must have an outlier row and at least one cluster row when alpha is '
+                         f'given, got the shape {memberships.shape}')
+    return memberships[1:], memberships[0]
+
+
+def _clean(sigma: FloatArray) -> FloatArray:
+    return np.where(sigma > RANK_TOLERANCE * sigma.max(initial=0.0), sigma, 0.0)
