@@ -1,4 +1,9 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered scenes whose motions are known."""
+"""Rendered scenes with known motions: textured solids, a moving camera, and the truth about every pixel."""
+
+from gdm_motion_seg.synth.render import render_scene, RenderedFrame, Renderer
+from gdm_motion_seg.synth.scenes import Scene, SCENE_NAMES, scene_named
+
+__all__ = ['render_scene', 'RenderedFrame', 'Renderer', 'Scene', 'SCENE_NAMES', 'scene_named']

@@ -1,0 +1,91 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Textures that a corner detector likes at every distance, and their pyramids.
+
+A *dead leaves* picture (opaque shapes of all sizes, size density ``r**-3``, falling on each other) has the
+statistics of natural images: it looks alike at every scale, so corners are found near and far, and no two
+places look the same, so that a tracker has nothing to confuse.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+Image = npt.NDArray[np.uint8]
+Palette = Sequence[tuple[int, int, int]]
+
+SMALLEST_LEAF = 4.0
+"""Radius in texels; smaller ones would only be noise to a tracker."""
+LAYERS = 3.0
+"""How often the leaves cover the picture on average; at 3, about 5 % stays bare."""
+
+
+def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generator) -> Image:
+    """
+    Draw a BGR picture of opaque leaves of all sizes.
+
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height in texels.
+    palette : sequence of (blue, green, red)
+        Colours of the leaves; each leaf varies its colour in brightness.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    """
+    width, height = size
+    largest = max(min(size) / 6.0, 2 * SMALLEST_LEAF)
+    # The mean area of leaves with density r^-3 between two radii is 2 pi r0^2 log(r1 / r0) (nearly).
+    mean_area = 2 * np.pi * SMALLEST_LEAF**2 * np.log(largest / SMALLEST_LEAF)
+    count = int(LAYERS * width * height / mean_area)
+    share = rng.uniform(0.0, 1.0 - (SMALLEST_LEAF / largest)**2, count)
+    radii = SMALLEST_LEAF / np.sqrt(1.0 - share)
+    centres = rng.uniform((0, 0), size, (count, 2))
+    colours = _shades(palette, count, rng)
+    corners = rng.integers(3, 7, count)
+    turns = rng.uniform(0, 2 * np.pi, count)
+    picture = np.empty((height, width, 3), np.uint8)
+    picture[:] = np.mean(palette, axis=0).astype(np.uint8)
+    for centre, radius, colour, n, turn in zip(centres, radii, colours, corners, turns):
+        angles = turn + np.arange(n) * (2 * np.pi / n)
+        ring = centre + radius * np.column_stack((np.cos(angles), 0.8 * np.sin(angles)))
+        cv2.fillConvexPoly(picture, np.rint(ring).astype(np.int32), colour.tolist())
+    return picture
+
+
+def _shades(palette: Palette, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+    chosen = np.asarray(palette, np.float64)[rng.integers(0, len(palette), count)]
+    return np.clip(chosen * rng.uniform(0.45, 1.25, (count, 1)), 20, 235)
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """All textures with all their levels in one flat array, as the rasteriser reads them."""
+
+    texels: Image
+    """(M, 3) texels of every level of every texture, row by row."""
+    levels: npt.NDArray[np.int64]
+    """(textures, levels, 3) offset into texels, height, width."""
+
+    @classmethod
+    def pack(cls, textures: Sequence[Image], n_levels: int = 6) -> 'Atlas':
+        """Build the pyramids (area-filtered halves) and pack them."""
+        pieces: list[Image] = []
+        levels = np.zeros((len(textures), n_levels, 3), np.int64)
+        offset = 0
+        for i, texture in enumerate(textures):
+            level = texture
+            for j in range(n_levels):
+                if j:
+                    half = (max(level.shape[1] // 2, 1), max(level.shape[0] // 2, 1))
+                    level = cv2.resize(level, half, interpolation=cv2.INTER_AREA).astype(np.uint8)
+                levels[i, j] = offset, level.shape[0], level.shape[1]
+                pieces.append(level.reshape(-1, 3))
+                offset += len(pieces[-1])
+        return cls(np.ascontiguousarray(np.concatenate(pieces)), levels)
