@@ -78,6 +78,13 @@ class MotionPipeline:
         self._tracker.reset()
         self._identities.reset()
 
+    def reconfigure(self, config: PipelineConfig) -> None:
+        """Take new settings; new ones of the tracking start afresh, and no id is given again."""
+        if config.tracking != self.config.tracking:
+            self._tracker.reconfigure(config.tracking)
+            self._converter = GreyConverter(config.tracking.max_image_pixels)
+        self.config = config
+
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:
         """
         Take one frame, grey or BGR of 8 or 16 bits, and its time in nanoseconds.

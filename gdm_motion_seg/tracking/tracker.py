@@ -69,6 +69,13 @@ class FeatureTracker:
         self._detector = CornerDetector(self.config)
         self._history.clear()
 
+    def reconfigure(self, config: TrackingConfig) -> None:
+        """Take new settings and start afresh; raises InputError if the mask cannot be read."""
+        self._mask_image = load_mask(config.mask_path)
+        self.config = config
+        self._history = History(config)
+        self.reset()
+
     @property
     def n_tracks(self) -> int:
         """Count the tracks that are followed now, of any age."""

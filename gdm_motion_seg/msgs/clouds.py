@@ -1,0 +1,73 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Structured numpy arrays to PointCloud2 and back: one field of the dtype is one field of the message."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+
+Rows = npt.NDArray[np.void]
+
+# sensor_msgs/PointField: INT8 is 1, FLOAT64 is 8.
+_DATATYPES = {np.dtype(name): code for code, name in enumerate(
+    ('int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'), start=1)}
+_DTYPES = {code: dtype for dtype, code in _DATATYPES.items()}
+
+
+def header_of(types: Any, stamp: int, frame_id: str) -> Any:
+    """Build a std_msgs/Header from a time in nanoseconds."""
+    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+    return types.Header(stamp=types.Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
+
+
+def stamp_of(header: Any) -> int:
+    """Return the time of a std_msgs/Header in nanoseconds."""
+    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
+
+
+def cloud_from_rows(types: Any, header: Any, rows: Rows) -> Any:
+    """Build a sensor_msgs/PointCloud2 with one point for each row."""
+    dtype = rows.dtype
+    return types.PointCloud2(
+        header=header, height=1, width=len(rows), fields=_fields(types, dtype),
+        is_bigendian=sys.byteorder == 'big', point_step=dtype.itemsize,
+        row_step=dtype.itemsize * len(rows),
+        data=types.octets(np.ascontiguousarray(rows).view(np.uint8)), is_dense=True)
+
+
+def _fields(types: Any, dtype: np.dtype[Any]) -> list[Any]:
+    fields = []
+    for name in dtype.names or ():
+        field, offset = (dtype.fields or {})[name][:2]
+        base, shape = field.subdtype or (field, (1,))
+        fields.append(types.PointField(name=name, offset=offset, datatype=_DATATYPES[base],
+                                       count=int(np.prod(shape))))
+    return fields
+
+
+def rows_from_cloud(message: Any) -> Rows:
+    """View a sensor_msgs/PointCloud2 as a structured array; raises InputError if it contradicts itself."""
+    names, formats, offsets = [], [], []
+    order = '>' if message.is_bigendian else '<'
+    for field in message.fields:
+        if field.datatype not in _DTYPES:
+            raise InputError(f'the field {field.name!r} has the unknown datatype {field.datatype}')
+        base = _DTYPES[field.datatype].newbyteorder(order)
+        names.append(field.name)
+        formats.append(base if field.count <= 1 else np.dtype((base, (field.count,))))
+        offsets.append(field.offset)
+    count = int(message.width) * int(message.height)
+    if len(message.data) < count * message.point_step:
+        raise InputError(f'the cloud has {len(message.data)} bytes instead of {count} points x '
+                         f'{message.point_step}')
+    try:
+        dtype = np.dtype({'names': names, 'formats': formats, 'offsets': offsets,
+                          'itemsize': int(message.point_step)})
+    except (TypeError, ValueError) as error:
+        raise InputError(f'the fields of the cloud contradict each other: {error}') from None
+    return np.ndarray((count,), dtype, buffer=message.data)

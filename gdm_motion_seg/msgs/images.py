@@ -1,0 +1,163 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Image messages to arrays, and back.
+
+Every message is checked before a byte of it is read: a header that contradicts its data raises an InputError with the
+reason. The result is always grey (height, width) or BGR (height, width, 3), 8-bit or 16-bit as the camera sends it;
+where the message already holds that, it is a view of the message and nothing is copied.
+"""
+
+from dataclasses import dataclass
+import sys
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.msgs import cv_bridge_adapter
+from gdm_motion_seg.msgs.compressed import compressed_size
+from gdm_motion_seg.tracking.config import TrackingConfig
+
+ImageArray = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
+
+MAX_PIXELS = TrackingConfig.max_image_pixels
+"""Default limit of an image's size."""
+
+
+@dataclass(frozen=True)
+class _Encoding:
+    dtype: type
+    channels: int
+    to_bgr: int | None = None
+    """OpenCV's colour conversion; None where the pixels are grey or BGR already."""
+
+
+def _encodings() -> dict[str, _Encoding]:
+    table = {}
+    for bits, dtype in ((8, np.uint8), (16, np.uint16)):
+        grey = 'mono8' if bits == 8 else 'mono16'
+        table |= {grey: _Encoding(dtype, 1), f'{bits}UC1': _Encoding(dtype, 1),
+                  f'bgr{bits}': _Encoding(dtype, 3), f'{bits}UC3': _Encoding(dtype, 3),
+                  f'rgb{bits}': _Encoding(dtype, 3, cv2.COLOR_RGB2BGR),
+                  f'bgra{bits}': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
+                  f'{bits}UC4': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
+                  f'rgba{bits}': _Encoding(dtype, 4, cv2.COLOR_RGBA2BGR)}
+        # ROS names a pattern by its first two rows, OpenCV by the second pixel of the second row and its left neighbour.
+        for ros, opencv in (('rggb', 'BG'), ('bggr', 'RG'), ('gbrg', 'GR'), ('grbg', 'GB')):
+            table[f'bayer_{ros}{bits}'] = _Encoding(dtype, 1, getattr(cv2, f'COLOR_Bayer{opencv}2BGR'))
+    for name in ('yuv422', 'uyvy'):
+        table[name] = _Encoding(np.uint8, 2, cv2.COLOR_YUV2BGR_UYVY)
+    for name in ('yuv422_yuy2', 'yuyv'):
+        table[name] = _Encoding(np.uint8, 2, cv2.COLOR_YUV2BGR_YUY2)
+    return table
+
+
+ENCODINGS = _encodings()
+"""The encodings of sensor_msgs/Image that can be read."""
+
+
+def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True) -> ImageArray:
+    """
+    Read a sensor_msgs/Image as grey or BGR.
+
+    Parameters
+    ----------
+    message
+        The message; of any implementation.
+    max_pixels
+        Larger images are refused.
+    bridge
+        Whether to use cv_bridge where it is installed; the result is the same.
+
+    """
+    encoding = _check_layout(message, max_pixels)
+    if bridge and cv_bridge_adapter.can_convert(message, encoding.dtype, encoding.channels):
+        pixels = cv_bridge_adapter.pixels(message)
+    else:
+        pixels = _pixels(message, encoding)
+    return pixels if encoding.to_bgr is None else cv2.cvtColor(pixels, encoding.to_bgr)
+
+
+def _check_layout(message: Any, max_pixels: int) -> _Encoding:
+    """Return the encoding if the header fits the data."""
+    width, height, step = int(message.width), int(message.height), int(message.step)
+    if width == 0 or height == 0:
+        raise InputError(f'the image is empty ({width} x {height} pixels)')
+    if width * height > max_pixels:
+        raise InputError(f'the image has {width} x {height} pixels, more than the limit of '
+                         f'{max_pixels} (max_image_pixels)')
+    encoding = ENCODINGS.get(message.encoding)
+    if encoding is None:
+        raise InputError(f'the encoding {_quoted(message.encoding)} is not supported')
+    if encoding.to_bgr in (cv2.COLOR_YUV2BGR_UYVY, cv2.COLOR_YUV2BGR_YUY2) and width % 2:
+        raise InputError(f'a {message.encoding} image must have an even width, got {width}')
+    row = width * encoding.channels * np.dtype(encoding.dtype).itemsize
+    if step < row:
+        raise InputError(f'step is {step} bytes, but a row of {width} {message.encoding} pixels '
+                         f'takes {row}')
+    if len(message.data) != height * step:
+        relation = 'shorter' if len(message.data) < height * step else 'longer'
+        raise InputError(f'the data is {relation} than the header says: {len(message.data)} bytes '
+                         f'instead of {height} rows x {step}')
+    return encoding
+
+
+def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
+    """View the data as pixels in the machine's byte order, whatever the padding of the rows."""
+    dtype = np.dtype(encoding.dtype).newbyteorder('>' if message.is_bigendian else '<')
+    shape: tuple[int, ...] = (int(message.height), int(message.width))
+    strides: tuple[int, ...] = (int(message.step), dtype.itemsize * encoding.channels)
+    if encoding.channels > 1:
+        shape += (encoding.channels,)
+        strides += (dtype.itemsize,)
+    view: npt.NDArray[Any] = np.ndarray(shape, dtype, buffer=message.data, strides=strides)
+    return view if dtype.isnative else view.astype(dtype.newbyteorder('='))
+
+
+def _quoted(text: str, limit: int = 40) -> str:
+    """Quote what a stranger sent, without its line breaks and not endlessly."""
+    return repr(text if len(text) <= limit else text[:limit] + '...')
+
+
+def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
+    """
+    Read a sensor_msgs/CompressedImage (JPEG or PNG) as 8-bit grey or BGR.
+
+    The size is read from the file's own header first, so that a small message cannot ask for a large memory.
+    """
+    data = bytes(message.data)
+    width, height = compressed_size(data)
+    if width == 0 or height == 0:
+        raise InputError(f'the compressed image is empty ({width} x {height} pixels)')
+    if width * height > max_pixels:
+        raise InputError(f'the compressed image has {width} x {height} pixels, more than the limit '
+                         f'of {max_pixels} (max_image_pixels)')
+    try:
+        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error:
+        image = None
+    if image is None:
+        raise InputError(f'the compressed image (format {_quoted(message.format)}, {len(data)} '
+                         'bytes) cannot be decoded')
+    return np.asarray(image, np.uint8)
+
+
+def encode_image(types: Any, header: Any, image: npt.NDArray[np.uint8]) -> Any:
+    """Build a sensor_msgs/Image (mono8 or bgr8) from 8-bit grey or BGR."""
+    pixels = np.ascontiguousarray(image, np.uint8)
+    height, width = pixels.shape[:2]
+    return types.Image(
+        header=header, height=height, width=width, encoding='mono8' if pixels.ndim == 2 else 'bgr8',
+        is_bigendian=int(sys.byteorder == 'big'), step=pixels.nbytes // height,
+        data=types.octets(pixels.reshape(-1)))
+
+
+def encode_compressed(types: Any, header: Any, image: npt.NDArray[np.uint8],
+                      quality: int = 90) -> Any:
+    """Build a sensor_msgs/CompressedImage (JPEG) from 8-bit grey or BGR."""
+    _, data = cv2.imencode('.jpg', image, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return types.CompressedImage(header=header, format='jpeg', data=types.octets(data.reshape(-1)))

@@ -1,0 +1,58 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""``~/keypoints``: one row for each track of a frame."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.msgs.clouds import cloud_from_rows, Rows
+from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
+from gdm_motion_seg.viz.colors import motion_rgb
+
+KEYPOINT = np.dtype([
+    ('x', np.float32), ('y', np.float32), ('z', np.float32),
+    ('u', np.float32), ('v', np.float32), ('u_prev', np.float32), ('v_prev', np.float32),
+    ('label', np.int32), ('track_id', np.uint32), ('residual', np.float32), ('rgb', np.float32)])
+"""The fields of a keypoint; docs/ros.md says what each one means. None of them is ever NaN."""
+
+NO_RESIDUAL = -1.0
+"""``residual`` of a point for which there is no motion to measure the distance to."""
+
+
+def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
+    """Fill one row for each correspondence; ``rays`` are the (N, 2) directions x, y at depth 1."""
+    pair, segmentation = result.correspondences, result.segmentation
+    rows = np.zeros(len(pair), KEYPOINT)
+    rows['x'], rows['y'], rows['z'] = rays[:, 0], rays[:, 1], 1.0
+    rows['u'], rows['v'] = pair.x2.T
+    rows['u_prev'], rows['v_prev'] = pair.x1.T
+    rows['label'] = identities(segmentation)
+    rows['track_id'] = pair.ids & 0xFFFFFFFF
+    rows['residual'] = np.where(np.isfinite(segmentation.residuals), segmentation.residuals,
+                                NO_RESIDUAL)
+    rows['rgb'] = packed_rgb(rows['label'])
+    return rows
+
+
+def identities(segmentation: MotionSegmentation) -> IntArray:
+    """Return the identity over time of each point's motion (the id in ``~/motions``), or OUTLIER."""
+    # The last entry is found by the label -1.
+    ids = np.array([motion.id for motion in segmentation.motions] + [OUTLIER], np.int64)
+    return ids[segmentation.labels]
+
+
+def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
+    """Pack the colours of motions as PCL and RViz want them: 0x00RRGGBB in the bits of a float32."""
+    wanted, inverse = np.unique(ids, return_inverse=True)
+    bits = np.array([r << 16 | g << 8 | b for r, g, b in map(motion_rgb, wanted.tolist())], np.uint32)
+    return bits[inverse].view(np.float32)
+
+
+def keypoints_cloud(types: Any, header: Any, result: FrameResult, rays: FloatArray) -> Any:
+    """Build the sensor_msgs/PointCloud2 of ``~/keypoints``."""
+    return cloud_from_rows(types, header, keypoint_rows(result, rays))
