@@ -5,5 +5,8 @@
 
 from gdm_motion_seg.synth.render import render_scene, RenderedFrame, Renderer
 from gdm_motion_seg.synth.scenes import Scene, SCENE_NAMES, scene_named
+from gdm_motion_seg.synth.score import Score, Scorer
+from gdm_motion_seg.synth.truth import BodyMotion, Truth, UNSCORED
 
-__all__ = ['render_scene', 'RenderedFrame', 'Renderer', 'Scene', 'SCENE_NAMES', 'scene_named']
+__all__ = ['BodyMotion', 'render_scene', 'RenderedFrame', 'Renderer', 'Scene', 'SCENE_NAMES',
+           'scene_named', 'Score', 'Scorer', 'Truth', 'UNSCORED']

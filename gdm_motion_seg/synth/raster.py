@@ -71,24 +71,23 @@ def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  #
                 depth[y, x] = w
 
 
-@njit(cache=True)
-def _add_bilinear(texels, level, x, y, weight, pixel):  # type: ignore[no-untyped-def]
-    offset, height, width = level[0], level[1], level[2]
+@njit(cache=True, fastmath=True, inline='always')
+def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-def]
     x = min(max(x - 0.5, 0.0), width - 1.001)
     y = min(max(y - 0.5, 0.0), height - 1.001)
     x0, y0 = int(x), int(y)
     fx, fy = x - x0, y - y0
-    here = offset + y0 * width + x0
-    below = here + width if y0 + 1 < height else here
+    i = offset + y0 * width + x0
     right = 1 if x0 + 1 < width else 0
-    a, b = (1 - fx) * (1 - fy) * weight, fx * (1 - fy) * weight
-    c, d = (1 - fx) * fy * weight, fx * fy * weight
-    for channel in range(3):
-        pixel[channel] += (a * texels[here, channel] + b * texels[here + right, channel]
-                           + c * texels[below, channel] + d * texels[below + right, channel])
+    j = i + width if y0 + 1 < height else i
+    a, b, c, d = (1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy
+    k, m = i + right, j + right
+    return (a * texels[i, 0] + b * texels[k, 0] + c * texels[j, 0] + d * texels[m, 0],
+            a * texels[i, 1] + b * texels[k, 1] + c * texels[j, 1] + d * texels[m, 1],
+            a * texels[i, 2] + b * texels[k, 2] + c * texels[j, 2] + d * texels[m, 2])
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=True)
 def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels, out):  # type: ignore[no-untyped-def] # noqa: E501
     """
     Add the colour of each pixel's quadrilateral to ``out``.
@@ -104,22 +103,26 @@ def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels,
             if q < 0:
                 continue
             px = x + shift_x
-            m = inverse[q]
-            z = 1.0 / (m[2, 0] * px + m[2, 1] * py + m[2, 2])
-            s = (m[0, 0] * px + m[0, 1] * py + m[0, 2]) * z
-            t = (m[1, 0] * px + m[1, 1] * py + m[1, 2]) * z
-            width, height = rect[q, 2], rect[q, 3]
-            sx, sy = (m[0, 0] - s * m[2, 0]) * z * width, (m[0, 1] - s * m[2, 1]) * z * width
-            tx, ty = (m[1, 0] - t * m[2, 0]) * z * height, (m[1, 1] - t * m[2, 1]) * z * height
-            footprint = max(np.sqrt(sx * sx + tx * tx), np.sqrt(sy * sy + ty * ty))
+            z = 1.0 / (inverse[q, 2, 0] * px + inverse[q, 2, 1] * py + inverse[q, 2, 2])
+            s = (inverse[q, 0, 0] * px + inverse[q, 0, 1] * py + inverse[q, 0, 2]) * z
+            t = (inverse[q, 1, 0] * px + inverse[q, 1, 1] * py + inverse[q, 1, 2]) * z
+            width, height = rect[q, 2] * z, rect[q, 3] * z
+            sx = (inverse[q, 0, 0] - s * inverse[q, 2, 0]) * width
+            sy = (inverse[q, 0, 1] - s * inverse[q, 2, 1]) * width
+            tx = (inverse[q, 1, 0] - t * inverse[q, 2, 0]) * height
+            ty = (inverse[q, 1, 1] - t * inverse[q, 2, 1]) * height
+            footprint = max(sx * sx + tx * tx, sy * sy + ty * ty, 1e-6)
             # Half a level finer than one texel a pixel: several samples a pixel are averaged anyway.
-            level = min(max(np.log2(max(footprint, 1e-6)) - 0.5, 0.0), n_levels - 1.001)
+            level = min(max(0.5 * np.log2(footprint) - 0.5, 0.0), n_levels - 1.001)
             fine = int(level)
             blend = level - fine
-            tex = texture[q]
-            u, v = rect[q, 0] + s * width, rect[q, 1] + t * height
-            near = 1.0 / (1 << fine)
-            _add_bilinear(texels, levels[tex, fine], u * near, v * near,
-                          light[q] * (1 - blend), out[y, x])
-            _add_bilinear(texels, levels[tex, fine + 1], u * near / 2, v * near / 2,
-                          light[q] * blend, out[y, x])
+            i = texture[q]
+            scale = 1.0 / (1 << fine)
+            u, v = (rect[q, 0] + s * rect[q, 2]) * scale, (rect[q, 1] + t * rect[q, 3]) * scale
+            near = _bilinear(texels, levels[i, fine, 0], levels[i, fine, 1], levels[i, fine, 2], u, v)
+            far = _bilinear(texels, levels[i, fine + 1, 0], levels[i, fine + 1, 1],
+                            levels[i, fine + 1, 2], u / 2, v / 2)
+            a, b = light[q] * (1 - blend), light[q] * blend
+            out[y, x, 0] += a * near[0] + b * far[0]
+            out[y, x, 1] += a * near[1] + b * far[1]
+            out[y, x, 2] += a * near[2] + b * far[2]

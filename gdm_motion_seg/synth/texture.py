@@ -49,13 +49,13 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
     centres = rng.uniform((0, 0), size, (count, 2))
     colours = _shades(palette, count, rng)
     corners = rng.integers(3, 7, count)
-    turns = rng.uniform(0, 2 * np.pi, count)
+    angles = rng.uniform(0, 2 * np.pi, (count, 1)) + np.arange(6) * (2 * np.pi / corners[:, None])
+    spokes = np.stack((np.cos(angles), 0.8 * np.sin(angles)), axis=-1) * radii[:, None, None]
+    rings = np.rint(centres[:, None] + spokes).astype(np.int32)
     picture = np.empty((height, width, 3), np.uint8)
     picture[:] = np.mean(palette, axis=0).astype(np.uint8)
-    for centre, radius, colour, n, turn in zip(centres, radii, colours, corners, turns):
-        angles = turn + np.arange(n) * (2 * np.pi / n)
-        ring = centre + radius * np.column_stack((np.cos(angles), 0.8 * np.sin(angles)))
-        cv2.fillConvexPoly(picture, np.rint(ring).astype(np.int32), colour.tolist())
+    for ring, n, colour in zip(rings, corners.tolist(), colours.tolist()):
+        cv2.fillConvexPoly(picture, ring[:n], colour)
     return picture
 
 
