@@ -3,6 +3,7 @@
 
 """A frame in, a result out: the one path that the node, the command line and the tests use."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 import time
 
@@ -10,15 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.identity import MotionIdentities
 from gdm_motion_seg.segmentation.result import MotionSegmentation
-from gdm_motion_seg.segmentation.segment import segment_correspondences
+from gdm_motion_seg.segmentation.stream import StreamSegmenter
+from gdm_motion_seg.segmentation.stream_config import StreamConfig
 from gdm_motion_seg.settings import Config
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.image import GreyConverter
-from gdm_motion_seg.tracking.tracker import FeatureTracker
+from gdm_motion_seg.tracking.tracker import FeatureTracker, TrackedFrame
+
+MIN_TRACKS = 8
+"""With fewer points no motion can be told (the eight-point algorithm)."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,7 @@ class PipelineConfig(Config):
 
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
+    stream: StreamConfig = field(default_factory=StreamConfig)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class FrameResult:
     gap: int
     """Frames between the two; 0 where there is no pair yet."""
     correspondences: Correspondences
-    """The pair's points; ids are track ids, which live on from frame to frame."""
+    """The pair's points as the image shows them; ids are track ids, which live on from frame to frame."""
     segmentation: MotionSegmentation
     """Labels and motions of the correspondences; Motion.id is the identity over time."""
     reason: str = ''
@@ -49,11 +55,19 @@ class FrameResult:
     """True where the reason is a fault of the input, not the way of things."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Time that each stage took: convert, track, segment, identify."""
+    n_tracks: int = 0
+    """Number of tracks that are followed, those too young for the pair too."""
+    undistorted: Correspondences | None = None
+    """The same points without lens distortion, which F refers to; None if no lens is known."""
 
     @property
     def has_pair(self) -> bool:
         """Whether a pair of frames was segmented."""
         return self.gap > 0
+
+
+Undistort = Callable[[FloatArray], FloatArray]
+"""(N, 2) pixels of the image to (N, 2) pixels of a pinhole camera with the same camera matrix."""
 
 
 class MotionPipeline:
@@ -66,23 +80,28 @@ class MotionPipeline:
     def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
         """Make an empty pipeline; raises InputError if a setting names a file that cannot be read."""
         self.config = config or PipelineConfig()
+        self.undistort: Undistort | None = None
         self._seed = seed
+        self._pairs = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
-        self._identities = MotionIdentities()
-        self._pairs = 0
+        self._segmenter = StreamSegmenter(self.config.segmentation, self.config.stream)
+        self._identities = MotionIdentities(self.config.stream)
 
     def reset(self) -> None:
         """Forget tracks and the last answer; identities that were given out are not given again."""
         self._converter.reset()
         self._tracker.reset()
-        self._identities.reset()
+        self._forget_motions()
 
     def reconfigure(self, config: PipelineConfig) -> None:
-        """Take new settings; new ones of the tracking start afresh, and no id is given again."""
+        """Take new settings; motions keep their identity unless the tracking changes."""
         if config.tracking != self.config.tracking:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
+            self._identities.reset()
+        self._segmenter = StreamSegmenter(config.segmentation, config.stream)
+        self._identities.config = config.stream
         self.config = config
 
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:
@@ -95,27 +114,40 @@ class MotionPipeline:
         try:
             grey = self._converter.convert(image)
         except InputError as error:
-            return _unanswered(image, stamp, f'ignored a frame: {error}')
+            return _refused(image, stamp, f'ignored a frame: {error}')
         clock.lap('convert')
         tracked = self._tracker.track(grey, stamp)
         clock.lap('track')
         if tracked.restarted:
-            self._identities.reset()
-        if tracked.reason:
-            nothing = MotionSegmentation.empty(len(tracked.correspondences), tracked.reason)
-            return FrameResult(stamp, tracked.previous_stamp, 0, tracked.correspondences, nothing,
-                               tracked.reason, tracked.problem, clock.seconds)
-        segmentation = self._segment(tracked.correspondences)
+            self._forget_motions()
+        if not tracked.gap:
+            return _frame_result(tracked, _nothing(tracked, tracked.reason), clock)
+        seen = tracked.correspondences
+        if len(seen) < MIN_TRACKS:
+            reason = f'only {len(seen)} tracks reach over the gap, {MIN_TRACKS} are needed'
+            return _frame_result(tracked, _nothing(tracked, reason), clock, problem=True)
+        ideal = self._without_distortion(seen)
+        answer = self._segmenter.segment(
+            ideal, self._identities.previous_labels(seen.ids), self._fresh_rng())
         clock.lap('segment')
-        segmentation = self._identities.identify(tracked.correspondences.ids, segmentation)
+        answer = self._identities.identify(ideal, answer)
         clock.lap('identify')
-        return FrameResult(stamp, tracked.previous_stamp, tracked.gap, tracked.correspondences,
-                           segmentation, segmentation.reason, False, clock.seconds)
+        return _frame_result(tracked, answer, clock,
+                             undistorted=None if ideal is seen else ideal)
 
-    def _segment(self, correspondences: Correspondences) -> MotionSegmentation:
+    def _forget_motions(self) -> None:
+        self._segmenter.reset()
+        self._identities.reset()
+
+    def _fresh_rng(self) -> np.random.Generator:
         self._pairs += 1
-        rng = np.random.default_rng((self._seed, self._pairs))
-        return segment_correspondences(correspondences, self.config.segmentation, rng)
+        return np.random.default_rng((self._seed, self._pairs))
+
+    def _without_distortion(self, c: Correspondences) -> Correspondences:
+        if self.undistort is None:
+            return c
+        return Correspondences.from_arrays(self.undistort(c.x1), self.undistort(c.x2), c.image_size,
+                                           c.ids)
 
 
 class _Stopwatch:
@@ -132,7 +164,20 @@ class _Stopwatch:
         self._last = now
 
 
-def _unanswered(image: npt.NDArray[np.generic], stamp: int, reason: str) -> FrameResult:
-    height, width = (np.shape(image) + (0, 0))[:2]
+def _nothing(tracked: TrackedFrame, reason: str) -> MotionSegmentation:
+    return MotionSegmentation.empty(len(tracked.correspondences), reason)
+
+
+def _frame_result(tracked: TrackedFrame, answer: MotionSegmentation, clock: _Stopwatch,
+                  problem: bool = False, undistorted: Correspondences | None = None) -> FrameResult:
+    return FrameResult(
+        tracked.stamp, tracked.previous_stamp, tracked.gap, tracked.correspondences, answer,
+        reason=answer.reason, problem=problem or tracked.problem, seconds=clock.seconds,
+        n_tracks=tracked.n_tracks, undistorted=undistorted)
+
+
+def _refused(image: npt.NDArray[np.generic], stamp: int, reason: str) -> FrameResult:
+    height, width = (*np.shape(image), 0, 0)[:2]
     nothing = Correspondences.from_arrays([], [], (max(1, width), max(1, height)))
-    return FrameResult(stamp, stamp, 0, nothing, MotionSegmentation.empty(0, reason), reason, True)
+    return FrameResult(stamp, stamp, 0, nothing, MotionSegmentation.empty(0, reason), reason,
+                       problem=True)

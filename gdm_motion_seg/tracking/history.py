@@ -41,26 +41,25 @@ class History:
         """Forget everything."""
         self._snapshots.clear()
 
-    def partner(self, index: int, stamp: int) -> Snapshot | None:
-        """Return the older frame for a pair with the new frame, None if there is none yet."""
+    def partner(self, newer: Snapshot) -> Snapshot | None:
+        """Return the older frame for a pair with the new one, None if there is none yet."""
         if not self._snapshots:
             return None
         if not self._gap_ns:
             oldest = self._snapshots[0]
-            return oldest if index - oldest.index >= self._gap else None
-        wanted = stamp - self._gap_ns
+            return oldest if newer.index - oldest.index >= self._gap else None
+        wanted = newer.stamp - self._gap_ns
         # A tenth of the gap is what a camera's rate may jitter.
         if self._snapshots[0].stamp > wanted + self._gap_ns // 10:
             return None
         return min(self._snapshots, key=lambda s: abs(s.stamp - wanted))
 
-    def waiting_for(self, index: int, stamp: int) -> str:
-        """Say what is missing for a pair."""
+    def waiting_for(self, newer: Snapshot) -> str:
+        """Say what is missing for a pair with the new frame."""
+        first = self._snapshots[0] if self._snapshots else newer
         if self._gap_ns:
-            first = self._snapshots[0].stamp if self._snapshots else stamp
-            return f'waiting for {(self._gap_ns - (stamp - first)) / 1e9:.2f} s more'
-        first_index = self._snapshots[0].index if self._snapshots else index
-        missing = self._gap - (index - first_index)
+            return f'waiting for {(self._gap_ns - (newer.stamp - first.stamp)) / 1e9:.2f} s more'
+        missing = self._gap - (newer.index - first.index)
         return f'waiting for {missing} more frame{"s" if missing > 1 else ""}'
 
     def add(self, snapshot: Snapshot) -> None:

@@ -34,14 +34,17 @@ class GreyConverter:
         self._range = None
 
     def convert(self, image: npt.NDArray[np.generic]) -> GreyImage:
-        """Return the grey image, without a copy if it is one; raise InputError if it cannot be."""
+        """
+        Return the grey image; raise InputError if there is none to be made.
+
+        The result is always an array of its own: the next frame is compared with it, and drivers fill the same
+        buffer again.
+        """
         check_image(image, self._max_pixels)
         if image.dtype == np.uint16:
             image = self._to_8_bit(image)
-        if image.ndim == 2:
-            return np.ascontiguousarray(image, dtype=np.uint8)
-        if image.shape[2] == 1:
-            return np.ascontiguousarray(image[:, :, 0], dtype=np.uint8)
+        if image.ndim == 2 or image.shape[2] == 1:
+            return np.array(image.reshape(image.shape[:2]), np.uint8, order='C')
         code = cv2.COLOR_BGR2GRAY if image.shape[2] == 3 else cv2.COLOR_BGRA2GRAY
         return cv2.cvtColor(np.asarray(image, np.uint8), code)
 

@@ -25,17 +25,21 @@ class TrackedFrame:
     """What tracking makes of one frame."""
 
     stamp: int
+    """Time of the frame in nanoseconds."""
     previous_stamp: int
+    """Time of the older frame of the pair; equal to stamp where there is no pair."""
     gap: int
+    """Frames between the two; 0 where there is no pair."""
     correspondences: Correspondences
+    """Points of the pair; none where there is no pair."""
     reason: str = ''
     """Why there is no pair; empty where there is one."""
     problem: bool = False
     """True where the reason is a fault of the input."""
     restarted: bool = False
     """True where everything before this frame was forgotten."""
-    ignored: bool = False
-    """True where the frame was passed over and nothing was changed."""
+    n_tracks: int = 0
+    """Number of tracks that are followed, of any age."""
 
 
 class FeatureTracker:
@@ -83,10 +87,9 @@ class FeatureTracker:
 
     def track(self, grey: GreyImage, stamp: int) -> TrackedFrame:
         """Follow the tracks into a new frame and return the correspondences of its pair."""
-        size = (grey.shape[1], grey.shape[0])
         if self._grey is not None and stamp == self._stamp:
-            return _no_pair(stamp, size, 'ignored a frame with the stamp of the one before', True,
-                            ignored=True)
+            return self._no_pair(grey, stamp, 'ignored a frame with the stamp of the one before',
+                                 problem=True)
         fault = self._discontinuity(grey, stamp)
         if fault:
             self.reset()
@@ -96,17 +99,29 @@ class FeatureTracker:
             self._follow(self._grey, grey)
         self._replenish(grey)
         self._grey, self._stamp = grey, stamp
-        older = self._history.partner(self._index, stamp)
-        waiting = self._history.waiting_for(self._index, stamp)
+        return self._pair(grey, stamp, fault)
+
+    def _pair(self, grey: GreyImage, stamp: int, fault: str) -> TrackedFrame:
+        """Join the frame with the one that lies the gap before it, and remember it for later ones."""
         newer = Snapshot(self._index, stamp, self._ids, self._points)
+        older = self._history.partner(newer)
+        waiting = self._history.waiting_for(newer)
         self._history.add(newer)
         self._index += 1
         if older is None:
-            if self.n_tracks == 0:
-                waiting += ' (the image has no corners to follow)'
-            return _no_pair(stamp, size, '; '.join(filter(None, (fault, waiting))), bool(fault),
-                            restarted=bool(fault) or self._index == 1)
-        return _pair(older, newer, size)
+            return self._no_pair(grey, stamp, '; '.join(filter(None, (fault, waiting))),
+                                 problem=bool(fault), restarted=newer.index == 0)
+        if newer.index % self.config.every_n:
+            return self._no_pair(grey, stamp, f'only tracked (every_n is {self.config.every_n})')
+        ids, i, j = np.intersect1d(older.ids, newer.ids, assume_unique=True, return_indices=True)
+        both = Correspondences.from_arrays(older.points[i], newer.points[j], _size(grey), ids)
+        return TrackedFrame(stamp, older.stamp, newer.index - older.index, both,
+                            n_tracks=self.n_tracks)
+
+    def _no_pair(self, grey: GreyImage, stamp: int, reason: str, *, problem: bool = False,
+                 restarted: bool = False) -> TrackedFrame:
+        nothing = Correspondences.from_arrays([], [], _size(grey))
+        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, restarted, self.n_tracks)
 
     def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
         """Say why the frame cannot follow the one before; empty if it can."""
@@ -162,6 +177,10 @@ class FeatureTracker:
         self._next_id += len(corners)
 
 
+def _size(image: GreyImage) -> tuple[int, int]:
+    return image.shape[1], image.shape[0]
+
+
 def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     x, y = points.T
     # Comparisons with NaN are false, so that it is outside.
@@ -172,16 +191,3 @@ def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:
     if mask is None or mask.shape == grey.shape:
         return mask
     return cv2.resize(mask, (grey.shape[1], grey.shape[0]), interpolation=cv2.INTER_NEAREST)
-
-
-def _no_pair(stamp: int, size: tuple[int, int], reason: str, problem: bool, *,
-             restarted: bool = False, ignored: bool = False) -> TrackedFrame:
-    nothing = Correspondences.from_arrays([], [], size)
-    return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, restarted, ignored)
-
-
-def _pair(older: Snapshot, newer: Snapshot, size: tuple[int, int]) -> TrackedFrame:
-    """Join two snapshots by track id; both are sorted."""
-    ids, i, j = np.intersect1d(older.ids, newer.ids, assume_unique=True, return_indices=True)
-    both = Correspondences.from_arrays(older.points[i], newer.points[j], size, ids)
-    return TrackedFrame(newer.stamp, older.stamp, newer.index - older.index, both)
