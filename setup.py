@@ -58,7 +58,7 @@ setup(
     entry_points={
         'console_scripts': [
             'gdm-motion-seg = gdm_motion_seg.cli.main:main',
-            'motion_seg_node = gdm_motion_seg.ros.node:main',
+            'motion_seg_node = gdm_motion_seg.ros.main:main',
         ],
     },
 )

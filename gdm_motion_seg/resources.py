@@ -1,0 +1,31 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the files of ``config/`` and ``launch/`` are: installed by colcon or pip, or in a source checkout."""
+
+from collections.abc import Iterator
+import os
+from pathlib import Path
+import sys
+
+from gdm_motion_seg.errors import InputError
+
+_PACKAGE = 'gdm_motion_seg'
+
+
+def resource(folder: str, name: str) -> Path:
+    """Return the path of a file that comes with the package, for instance ``config``, ``fastdds.xml``."""
+    places = list(_places())
+    for place in places:
+        path = place / folder / name
+        if path.is_file():
+            return path
+    raise InputError(f'{folder}/{name} is not installed (looked in {", ".join(map(str, places))})')
+
+
+def _places() -> Iterator[Path]:
+    # The checkout comes first: what is edited there is meant to be used.
+    yield Path(__file__).resolve().parent.parent
+    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
+        yield Path(prefix) / 'share' / _PACKAGE
+    yield Path(sys.prefix) / 'share' / _PACKAGE

@@ -1,0 +1,41 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Settings of the node; those of the pipeline stand in groups below them."""
+
+from dataclasses import dataclass
+
+from gdm_motion_seg.pipeline import PipelineConfig
+from gdm_motion_seg.settings import setting
+
+
+@dataclass(frozen=True)
+class NodeConfig(PipelineConfig):
+    """Settings of the node ``motion_seg``."""
+
+    autostart: bool = setting(
+        True, 'Whether the node configures and activates itself when it starts.', runtime=False)
+    image_transport: str = setting(
+        'raw', 'Type of the image topic: raw (Image) or compressed (CompressedImage).',
+        choices=('raw', 'compressed'), runtime=False)
+    image_reliability: str = setting(
+        'best_effort', 'Reliability of the image subscription; best_effort takes images from any publisher.',
+        choices=('best_effort', 'reliable'), runtime=False)
+    image_depth: int = setting(
+        1, 'Queue depth of the image subscription; the newest image wins in any case.',
+        low=1, high=100, runtime=False)
+    use_camera_info: bool = setting(
+        True, 'Whether to listen to camera_info for the rays of the keypoints.', runtime=False)
+    publish_motions: bool = setting(True, 'Whether ~/motions is published.')
+    publish_markers: bool = setting(True, 'Whether ~/markers is published.')
+    publish_debug_image: bool = setting(
+        True, 'Whether ~/debug_image is published; it is made only while somebody subscribes.')
+    jpeg_quality: int = setting(
+        80, 'Quality of ~/debug_image/compressed.', low=1, high=100, unit='%')
+    diagnostics_period_s: float = setting(
+        1.0, 'Time between two diagnostics messages.', low=0.1, high=60.0, unit='s')
+    watchdog_s: float = setting(
+        5.0, 'Without an answer for so long while images arrive, or without an image, the '
+        'diagnostics say so.', low=0.5, high=3600.0, unit='s')
+    seed: int = setting(
+        0, 'Seed of every random step: same images, same answers.', low=0, high=2**31 - 1, runtime=False)

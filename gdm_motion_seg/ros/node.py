@@ -1,0 +1,172 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node ``motion_seg``: images in, motions out, under a managed life cycle."""
+
+import time
+from typing import Any
+
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image
+from std_srvs.srv import Trigger
+
+from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.msgs.types import ros_types
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.parameters import Parameters
+from gdm_motion_seg.ros.processor import Arrival, FrameProcessor
+from gdm_motion_seg.ros.publishers import Publishers
+from gdm_motion_seg.ros.qos import image_qos
+from gdm_motion_seg.ros.statistics import Statistics
+from gdm_motion_seg.ros.worker import NewestWins
+from gdm_motion_seg.tracking.mask import load_mask
+
+NODE_NAME = 'motion_seg'
+LET_FINISH_S = 10.0
+"""How long a deactivation waits for the frame that is being worked on."""
+WARN_PERIOD_S = 5.0
+"""A problem is said once in so many seconds, and stands in the diagnostics meanwhile."""
+
+SUCCESS = TransitionCallbackReturn.SUCCESS
+FAILURE = TransitionCallbackReturn.FAILURE
+
+
+class MotionSegNode(LifecycleNode):
+    """
+    A managed node around one pipeline.
+
+    The callbacks only hand over messages. One worker decodes, processes and publishes; the newest image wins.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        """Declare the parameters; raises InputError if one of them is no good."""
+        super().__init__(NODE_NAME, **kwargs)
+        self._settings = Parameters(self, self._reconfigure, _check)
+        self._statistics = Statistics()
+        self._outputs: Publishers | None = None
+        self._processor: FrameProcessor | None = None
+        self._worker: NewestWins[Arrival] | None = None
+        self._inputs: list[Subscription] = []
+        self._reset_service: Any = None
+
+    @property
+    def config(self) -> NodeConfig:
+        """The settings as they are now."""
+        return self._settings.config
+
+    @property
+    def image_topic(self) -> str:
+        """The topic that images come from, by the convention of image_transport."""
+        topic = str(self.resolve_topic_name('image'))
+        if self.config.image_transport == 'raw' or topic.endswith('/compressed'):
+            return topic
+        return topic + '/compressed'
+
+    def autostart(self) -> None:
+        """Bring the node to active by itself, if its settings say so."""
+        if self.config.autostart and self.trigger_configure() == SUCCESS:
+            self.trigger_activate()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the pipeline and the publishers; FAILURE leaves the node unconfigured."""
+        self._statistics = Statistics()
+        self._outputs = Publishers(self, lambda: self.config)
+        try:
+            self._processor = FrameProcessor(self.config, ros_types(), self._outputs,
+                                             self._statistics, self._warn, self._now)
+        except GdmMotionSegError as error:
+            self.get_logger().error(f'cannot be configured: {error}')
+            self._give_back()
+            return FAILURE
+        self._reset_service = self.create_service(Trigger, '~/reset', self._reset)
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Start the worker and subscribe."""
+        assert self._processor is not None
+        self._processor.reset()
+        self._worker = NewestWins(self._processor.process, self._processor.failed)
+        kind = CompressedImage if self.config.image_transport == 'compressed' else Image
+        self._inputs.append(self.create_subscription(
+            kind, self.image_topic, self._take_image, image_qos(self.config)))
+        if self.config.use_camera_info:
+            self._inputs.append(self.create_subscription(
+                CameraInfo, 'camera_info', self._processor.take_camera_info,
+                image_qos(self.config)))
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Unsubscribe and let the worker finish its frame."""
+        self._stop()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give back the pipeline and the publishers."""
+        self._give_back()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give back everything, from any state."""
+        self._stop()
+        self._give_back()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Give back everything; SUCCESS leaves the node unconfigured, to be tried again."""
+        self._stop()
+        self._give_back()
+        return SUCCESS
+
+    def end(self, timeout: float) -> bool:
+        """Stop before the process ends; returns False if the worker could not finish in time."""
+        finished = self._stop(timeout)
+        if finished:
+            self._give_back()
+        return finished
+
+    def _take_image(self, message: Image | CompressedImage) -> None:
+        if self._worker is not None:
+            self._statistics.received(self._worker.put(Arrival(message, time.monotonic())))
+
+    def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        assert self._processor is not None
+        self._processor.reset()
+        response.success, response.message = True, 'tracks and identities are forgotten'
+        return response
+
+    def _reconfigure(self, config: NodeConfig) -> None:
+        if self._processor is not None:
+            self._processor.reconfigure(config)
+
+    def _stop(self, timeout: float = LET_FINISH_S) -> bool:
+        for subscription in self._inputs:
+            self.destroy_subscription(subscription)
+        self._inputs.clear()
+        worker, self._worker = self._worker, None
+        if worker is None or worker.stop(timeout):
+            return True
+        assert self._processor is not None
+        self._processor.close()
+        self.get_logger().warning(f'gave up a frame that took more than {timeout:g} s')
+        return False
+
+    def _give_back(self) -> None:
+        if self._reset_service is not None:
+            self.destroy_service(self._reset_service)
+            self._reset_service = None
+        if self._outputs is not None:
+            self._outputs.destroy()
+            self._outputs = None
+        self._processor = None
+
+    def _warn(self, sentence: str) -> None:
+        self.get_logger().warning(sentence, throttle_duration_sec=WARN_PERIOD_S)
+
+    def _now(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
+
+
+def _check(config: NodeConfig) -> None:
+    """Check what no range can express."""
+    load_mask(config.tracking.mask_path)

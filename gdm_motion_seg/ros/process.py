@@ -1,0 +1,138 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The node in a process of its own, for the demonstration, the benchmarks and the tests.
+
+Everything runs in a DDS domain of its own on this machine alone, so that it neither disturbs a robot nor is disturbed.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+import json
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+from typing import Any
+
+from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.resources import resource
+
+DOMAINS = range(1, 101)
+"""Domain ids whose ports are free on every operating system (0 is the default one)."""
+STOP_S = 10.0
+
+
+def private_domain() -> int:
+    """Return a domain id that another process on this machine is unlikely to use."""
+    return DOMAINS[os.getpid() % len(DOMAINS)]
+
+
+def dds_environment(domain: int | None = None) -> dict[str, str]:
+    """Return the variables that keep DDS on this machine and let images through."""
+    profile = str(resource('config', 'fastdds.xml'))
+    return {'ROS_DOMAIN_ID': str(private_domain() if domain is None else domain),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'FASTRTPS_DEFAULT_PROFILES_FILE': profile, 'FASTDDS_DEFAULT_PROFILES_FILE': profile}
+
+
+@contextmanager
+def dds_here(domain: int | None = None) -> Iterator[dict[str, str]]:
+    """Set these variables in this process for a while; needed before the first ``rclpy.init`` of a context."""
+    wanted = dds_environment(domain)
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield wanted
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+class NodeProcess:
+    """
+    ``motion_seg_node`` as a child process; use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    parameters
+        Parameters of the node, ``{'tracking.frame_gap': 3}``.
+    remappings
+        Topics, ``{'image': '/camera/image_raw'}``.
+    domain
+        ROS_DOMAIN_ID; one of this process's own if not given.
+    log
+        File for what the node says; where it is None, it goes to this process's stderr.
+
+    """
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None,
+                 remappings: Mapping[str, str] | None = None, domain: int | None = None,
+                 log: Path | None = None, arguments: Sequence[str] = ()) -> None:
+        """Note what to start."""
+        self._command = [sys.executable, '-m', 'gdm_motion_seg.ros.main', '--ros-args',
+                         *_arguments(parameters or {}, remappings or {}), *arguments]
+        self._environment = {**os.environ, **dds_environment(domain), 'PYTHONUNBUFFERED': '1'}
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """The child process."""
+        if self._process is None:
+            raise GdmMotionSegError('the node has not been started')
+        return self._process
+
+    @property
+    def alive(self) -> bool:
+        """Whether the node still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> 'NodeProcess':
+        """Start the process; it is not yet active when this returns."""
+        output = self._log.open('wb') if self._log else None
+        try:
+            self._process = subprocess.Popen(self._command, env=self._environment,
+                                             stdin=subprocess.DEVNULL, stdout=output,
+                                             stderr=subprocess.STDOUT if output else None)
+        finally:
+            if output:
+                output.close()
+        return self
+
+    def stop(self, timeout: float = STOP_S) -> int:
+        """Send SIGINT and return the exit code; kills what does not end in time."""
+        if self.alive:
+            self.process.send_signal(signal.SIGINT)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+    def output(self) -> str:
+        """Return what the node has said so far; needs a log."""
+        return self._log.read_text(errors='replace') if self._log else ''
+
+    def __enter__(self) -> 'NodeProcess':
+        """Start the node."""
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        """End the node."""
+        self.stop()
+
+
+def _arguments(parameters: Mapping[str, Any], remappings: Mapping[str, str]) -> list[str]:
+    arguments = []
+    for name, value in parameters.items():
+        # JSON is YAML, and quotes a text so that it stays one.
+        arguments += ['-p', f'{name}:={json.dumps(value)}']
+    for name, topic in remappings.items():
+        arguments += ['-r', f'{name}:={topic}']
+    return arguments

@@ -1,0 +1,185 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+What happens to one image message: decode, process, build, publish.
+
+No rclpy in here: the outputs and the message classes are handed in, so that the same way can be tested, fuzzed and
+timed without DDS.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+import threading
+import time
+from typing import Any, Protocol
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.msgs.camera_info import Camera, check_fits, decode_camera_info
+from gdm_motion_seg.msgs.clouds import header_of, stamp_of
+from gdm_motion_seg.msgs.images import decode_compressed, decode_image, encode_compressed, encode_image
+from gdm_motion_seg.msgs.images import ImageArray
+from gdm_motion_seg.msgs.keypoints import keypoints_cloud
+from gdm_motion_seg.msgs.markers import markers_array
+from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.types import MessageTypes
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.statistics import Statistics
+from gdm_motion_seg.viz.overlay import draw_overlay
+
+KEYPOINTS = 'keypoints'
+MOTIONS = 'motions'
+MARKERS = 'markers'
+DEBUG_IMAGE = 'debug_image'
+DEBUG_COMPRESSED = 'debug_image/compressed'
+
+
+class Outputs(Protocol):
+    """Where the messages go."""
+
+    def wanted(self, name: str) -> bool:
+        """Whether anybody listens to the output."""
+
+    def publish(self, name: str, message: Any) -> None:
+        """Send a message."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """An image message and when it came (time.monotonic)."""
+
+    message: Any
+    at: float
+
+
+class FrameProcessor:
+    """
+    Owns the pipeline; ``process`` is called by the worker alone, everything else from anywhere.
+
+    Changes of settings and resets are noted and done between two frames, so that a frame sees one set of settings.
+    """
+
+    def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
+                 statistics: Statistics, warn: Callable[[str], None],
+                 now: Callable[[], int]) -> None:
+        """Make the pipeline; ``now`` is the node's clock in nanoseconds."""
+        self._config = config
+        self._types = types
+        self._outputs = outputs
+        self._statistics = statistics
+        self._warn = warn
+        self._now = now
+        self._pipeline = MotionPipeline(config, config.seed)
+        self._camera: Camera | None = None
+        self._lock = threading.Lock()
+        self._next_config: NodeConfig | None = None
+        self._reset_wanted = False
+        self._closed = False
+
+    def reset(self) -> None:
+        """Forget tracks and identities before the next frame."""
+        with self._lock:
+            self._reset_wanted = True
+
+    def reconfigure(self, config: NodeConfig) -> None:
+        """Take new settings before the next frame."""
+        with self._lock:
+            self._next_config = config
+
+    def close(self) -> None:
+        """Publish nothing any more, not even what is being worked on."""
+        self._closed = True
+
+    def take_camera_info(self, message: Any) -> None:
+        """Use a calibration from now on, if it is one."""
+        try:
+            self._camera = decode_camera_info(message)
+        except InputError as error:
+            self._camera = None
+            self._report('camera_info', str(error))
+
+    def process(self, arrival: Arrival) -> None:
+        """Take one image message all the way."""
+        self._apply_changes()
+        header = arrival.message.header
+        try:
+            image = self._decode(arrival.message)
+        except InputError as error:
+            self._report('refused', f'image refused: {error}')
+            return
+        try:
+            result = self._pipeline.process(image, stamp_of(header))
+            if not self._closed:
+                self._publish(image, result, header.frame_id)
+        except Exception:
+            self._pipeline.reset()
+            raise
+        self._account(result, arrival)
+
+    def failed(self, error: Exception) -> None:
+        """Report an exception that left ``process``."""
+        self._report('failed', f'started afresh after an error: {type(error).__name__}: {error}')
+
+    def _apply_changes(self) -> None:
+        with self._lock:
+            config, self._next_config = self._next_config, None
+            reset, self._reset_wanted = self._reset_wanted, False
+        if config is not None:
+            self._config = config
+            self._pipeline.reconfigure(config)
+        if reset:
+            self._pipeline.reset()
+
+    def _decode(self, message: Any) -> ImageArray:
+        if stamp_of(message.header) <= 0:
+            raise InputError('it has no time stamp (zero or negative)')
+        limit = self._config.tracking.max_image_pixels
+        if self._config.image_transport == 'compressed':
+            return decode_compressed(message, limit)
+        return decode_image(message, limit)
+
+    def _publish(self, image: ImageArray, result: FrameResult, frame_id: str) -> None:
+        wanted, types = self._outputs.wanted, self._types
+        header = header_of(types, result.stamp, frame_id)
+        pair, publish = result.correspondences, self._outputs.publish
+        if wanted(KEYPOINTS) or wanted(MARKERS):
+            camera = self._camera_for(pair.image_size, frame_id)
+            rays = camera.rays(pair.x2)
+            if wanted(KEYPOINTS):
+                publish(KEYPOINTS, keypoints_cloud(types, header, result, rays))
+            if wanted(MARKERS):
+                publish(MARKERS, markers_array(types, header, result, rays, camera.rays(pair.x1)))
+        if wanted(MOTIONS):
+            publish(MOTIONS, motions_cloud(types, header, result))
+        if wanted(DEBUG_IMAGE) or wanted(DEBUG_COMPRESSED):
+            overlay = draw_overlay(image, result)
+            if wanted(DEBUG_IMAGE):
+                publish(DEBUG_IMAGE, encode_image(types, header, overlay))
+            if wanted(DEBUG_COMPRESSED):
+                publish(DEBUG_COMPRESSED,
+                        encode_compressed(types, header, overlay, self._config.jpeg_quality))
+
+    def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera:
+        """Return the calibration if it belongs to the image, otherwise a plausible one."""
+        camera = self._camera
+        if camera is None:
+            return Camera.guess(size)
+        try:
+            check_fits(camera, size, frame_id)
+        except InputError as error:
+            self._report('camera_info', str(error))
+            return Camera.guess(size)
+        return camera
+
+    def _account(self, result: FrameResult, arrival: Arrival) -> None:
+        if result.problem:
+            self._report('unanswered', result.reason)
+        if result.has_pair or not result.problem:
+            self._statistics.answered(
+                time.monotonic() - arrival.at, (self._now() - result.stamp) / 1e9,
+                len(result.correspondences), result.segmentation.n_motions)
+
+    def _report(self, kind: str, sentence: str) -> None:
+        self._statistics.problem(kind, sentence)
+        self._warn(sentence)

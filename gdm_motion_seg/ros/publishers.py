@@ -1,0 +1,51 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node's outputs: publishers that exist while the node is configured."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import CompressedImage, Image, PointCloud2
+from visualization_msgs.msg import MarkerArray
+
+from gdm_motion_seg.ros import processor
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.qos import OUTPUT_QOS
+
+_TOPICS = {processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
+           processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
+           processor.DEBUG_COMPRESSED: CompressedImage}
+_SWITCHES = {processor.MOTIONS: 'publish_motions', processor.MARKERS: 'publish_markers',
+             processor.DEBUG_IMAGE: 'publish_debug_image',
+             processor.DEBUG_COMPRESSED: 'publish_debug_image'}
+
+
+class Publishers:
+    """The :class:`~gdm_motion_seg.ros.processor.Outputs` of a node."""
+
+    def __init__(self, node: LifecycleNode, config: Callable[[], NodeConfig]) -> None:
+        """Make the publishers."""
+        self._node = node
+        self._config = config
+        self._publishers = {
+            name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_QOS)
+            for name, kind in _TOPICS.items()}
+
+    def wanted(self, name: str) -> bool:
+        """Whether the output is switched on and anybody listens to it."""
+        switch = _SWITCHES.get(name)
+        if switch and not getattr(self._config(), switch):
+            return False
+        return self._publishers[name].get_subscription_count() > 0
+
+    def publish(self, name: str, message: Any) -> None:
+        """Send a message."""
+        self._publishers[name].publish(message)
+
+    def destroy(self) -> None:
+        """Give the publishers back."""
+        for publisher in self._publishers.values():
+            self._node.destroy_lifecycle_publisher(publisher)
+        self._publishers.clear()

@@ -1,0 +1,130 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the node publishes, kept as it came over DDS: to be looked at, scored, or written as a rosbag2."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+import threading
+import time
+from typing import Any
+
+from rclpy.node import Node
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message
+from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.typesys import get_typestore, Stores
+
+from gdm_motion_seg.errors import InputError
+
+OUTPUTS = {
+    '/motion_seg/keypoints': 'sensor_msgs/msg/PointCloud2',
+    '/motion_seg/motions': 'sensor_msgs/msg/PointCloud2',
+    '/motion_seg/markers': 'visualization_msgs/msg/MarkerArray',
+    '/motion_seg/debug_image': 'sensor_msgs/msg/Image',
+    '/motion_seg/debug_image/compressed': 'sensor_msgs/msg/CompressedImage',
+    '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
+}
+"""Topics and types of everything that the node publishes, in the root namespace."""
+
+
+def message_class(name: str) -> Any:
+    """Return ROS 2's class of a message type such as ``sensor_msgs/msg/Image``."""
+    try:
+        package, _, kind = name.split('/')
+        return getattr(import_module(f'{package}.msg'), kind)
+    except (ValueError, ImportError, AttributeError):
+        raise InputError(f'the message type {name!r} is not installed') from None
+
+
+@dataclass(frozen=True)
+class Record:
+    """One message as it came."""
+
+    topic: str
+    raw: bytes
+    """Serialised (CDR)."""
+    at: float
+    """When it came (time.monotonic)."""
+    wall: int
+    """When it came, in nanoseconds since 1970."""
+
+
+class Recorder:
+    """Subscribes to topics and keeps their messages."""
+
+    def __init__(self, node: Node, topics: Mapping[str, str] | None = None,
+                 depth: int = 1000) -> None:
+        """Subscribe; ``topics`` maps names to types, everything that the node publishes by default."""
+        self._node = node
+        self._types = dict(OUTPUTS if topics is None else topics)
+        self._records: list[Record] = []
+        self._changed = threading.Condition()
+        qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST,
+                         reliability=ReliabilityPolicy.RELIABLE)
+        self._subscriptions = [
+            node.create_subscription(message_class(kind), topic, partial(self._take, topic), qos,
+                                     raw=True)
+            for topic, kind in self._types.items()]
+
+    def _take(self, topic: str, raw: bytes) -> None:
+        record = Record(topic, raw, time.monotonic(), time.time_ns())
+        with self._changed:
+            self._records.append(record)
+            self._changed.notify_all()
+
+    def records(self, topic: str | None = None) -> list[Record]:
+        """Return what came so far, on one topic or on all."""
+        with self._changed:
+            return [r for r in self._records if topic is None or r.topic == topic]
+
+    def messages(self, topic: str) -> list[Any]:
+        """Return the messages of one topic, deserialised."""
+        kind = message_class(self._types[topic])
+        return [deserialize_message(record.raw, kind) for record in self.records(topic)]
+
+    def last(self, topic: str) -> Any:
+        """Return the newest message of a topic; None if there is none."""
+        records = self.records(topic)
+        return deserialize_message(records[-1].raw, message_class(self._types[topic])) \
+            if records else None
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        with self._changed:
+            self._records.clear()
+
+    def wait_for_publishers(self, timeout: float) -> bool:
+        """Wait until somebody publishes on every topic; returns whether that was in time."""
+        from gdm_motion_seg.ros.session import wait_until
+        return wait_until(lambda: all(self._node.count_publishers(t) for t in self._types), timeout)
+
+    def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
+        """Wait until a condition holds, tried whenever a message comes."""
+        with self._changed:
+            return self._changed.wait_for(condition, timeout)
+
+    def write(self, path: Path, compress: bool = False) -> None:
+        """Write everything as a rosbag2 (mcap) that ``ros2 bag`` reads; the folder must not exist."""
+        write_bag(path, self.records(), self._types)
+
+    def close(self) -> None:
+        """Unsubscribe."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        self._subscriptions.clear()
+
+
+def write_bag(path: Path, records: list[Record], types: Mapping[str, str]) -> None:
+    """Write records as a rosbag2 in the mcap format."""
+    if path.exists():
+        raise InputError(f'{path} exists already')
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connections = {topic: writer.add_connection(topic, kind, typestore=store)
+                       for topic, kind in types.items()}
+        for record in records:
+            writer.write(connections[record.topic], record.wall, record.raw)

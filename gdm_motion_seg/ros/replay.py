@@ -1,0 +1,177 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A rosbag2 onto ROS 2 topics, where ``ros2 bag play`` is not installed."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+import threading
+import time
+
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rosbags.highlevel import AnyReader, AnyReaderError
+from rosgraph_msgs.msg import Clock
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.msgs.clouds import time_of
+from gdm_motion_seg.msgs.types import ros_types
+from gdm_motion_seg.ros.record import message_class
+from gdm_motion_seg.ros.session import wait_until
+
+CLOCK_PERIOD_S = 0.01
+"""Time between two messages on /clock."""
+
+Transform = Callable[[str, bytes], bytes | None]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One message that was published."""
+
+    topic: str
+    bag_time: int
+    """When it was recorded, in nanoseconds."""
+    due: float
+    """When it was due (time.monotonic)."""
+    at: float
+    """When it was published (time.monotonic)."""
+
+
+class BagPlayer:
+    """
+    Publishes the messages of a bag at their times, as the bytes that the bag holds.
+
+    Parameters
+    ----------
+    node
+        The node that publishes.
+    bag
+        A rosbag2, sqlite3 or mcap.
+    rate
+        Speed; 2 plays twice as fast.
+    loop
+        Begin again at the end, until stopped.
+    clock
+        Publish /clock, for nodes with use_sim_time.
+    reliable
+        Offer reliable instead of best-effort delivery.
+    topics
+        Those to play, with the names to publish them under; all under their own names if not given.
+    transform
+        Called with a topic and a message's bytes before it is published; returns the bytes to publish, or None to
+        leave it out.
+
+    """
+
+    def __init__(self, node: Node, bag: Path, *, rate: float = 1.0, loop: bool = False,
+                 clock: bool = False, reliable: bool = False,
+                 topics: Mapping[str, str] | None = None,
+                 transform: Transform | None = None) -> None:
+        """Open the bag and make the publishers; raises InputError if it cannot be played."""
+        if not rate > 0:
+            raise InputError(f'rate must be positive, got {rate!r}')
+        self._node = node
+        self._rate, self._loop, self._transform = rate, loop, transform
+        self._reader = _open(bag)
+        self._publishers = self._make_publishers(bag, topics, reliable)
+        self._clock = node.create_publisher(Clock, '/clock', 10) if clock else None
+        self.sent: list[Sent] = []
+
+    def _make_publishers(self, bag: Path, topics: Mapping[str, str] | None,
+                         reliable: bool) -> dict[str, Publisher]:
+        types = {c.topic: c.msgtype for c in self._reader.connections}
+        wanted = {topic: topic for topic in types} if topics is None else topics
+        for topic in wanted:
+            if topic not in types:
+                raise InputError(f'the bag {bag} has no topic {topic!r}; it has '
+                                 f'{", ".join(sorted(types))}')
+        qos = QoSProfile(
+            depth=10, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE
+            if reliable else ReliabilityPolicy.BEST_EFFORT)
+        return {topic: self._node.create_publisher(message_class(types[topic]), name, qos)
+                for topic, name in wanted.items()}
+
+    @property
+    def duration(self) -> float:
+        """Length of the bag in seconds, at rate 1."""
+        return float(self._reader.duration) / 1e9
+
+    @property
+    def message_count(self) -> int:
+        """Count the messages of the topics that are played."""
+        return sum(c.msgcount for c in self._reader.connections if c.topic in self._publishers)
+
+    def wait_for_subscribers(self, timeout: float, topic: str | None = None) -> bool:
+        """Wait until somebody listens to a topic (any of them if not given)."""
+        chosen = [self._publishers[topic]] if topic else list(self._publishers.values())
+        return wait_until(lambda: any(p.get_subscription_count() for p in chosen), timeout)
+
+    def play(self, stop: threading.Event | None = None,
+             progress: Callable[[int], None] | None = None) -> None:
+        """Play the bag; returns at its end, or soon after ``stop`` is set."""
+        stop = stop or threading.Event()
+        while not stop.is_set():
+            self._play_once(stop, progress)
+            if not self._loop:
+                return
+
+    def _play_once(self, stop: threading.Event, progress: Callable[[int], None] | None) -> None:
+        start = time.monotonic()
+        for count, (topic, bag_time, raw) in enumerate(self._messages(), 1):
+            due = start + (bag_time - self._reader.start_time) / 1e9 / self._rate
+            if not self._wait(due, start, stop):
+                return
+            data = self._transform(topic, raw) if self._transform else raw
+            if data is not None:
+                self._publishers[topic].publish(data)
+                self.sent.append(Sent(topic, bag_time, due, time.monotonic()))
+            if progress:
+                progress(count)
+
+    def _messages(self) -> Iterator[tuple[str, int, bytes]]:
+        chosen = [c for c in self._reader.connections if c.topic in self._publishers]
+        for connection, timestamp, raw in self._reader.messages(chosen):
+            yield connection.topic, timestamp, bytes(raw)
+
+    def _wait(self, due: float, start: float, stop: threading.Event) -> bool:
+        """Wait for the time of a message, with the clock ticking; False if stopped meanwhile."""
+        while (left := due - time.monotonic()) > 0:
+            self._tick(start)
+            if stop.wait(min(left, CLOCK_PERIOD_S) if self._clock else left):
+                return False
+        self._tick(start)
+        return not stop.is_set()
+
+    def _tick(self, start: float) -> None:
+        if self._clock is not None:
+            now = self._reader.start_time + round((time.monotonic() - start) * self._rate * 1e9)
+            self._clock.publish(Clock(clock=time_of(ros_types(), now)))
+
+    def close(self) -> None:
+        """Give back the publishers and the bag."""
+        for publisher in (*self._publishers.values(), self._clock):
+            if publisher is not None:
+                self._node.destroy_publisher(publisher)
+        self._reader.close()
+
+    def __enter__(self) -> 'BagPlayer':
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give everything back."""
+        self.close()
+
+
+def _open(bag: Path) -> AnyReader:
+    if not Path(bag).exists():
+        raise InputError(f'there is no bag {bag}')
+    try:
+        reader = AnyReader([Path(bag)])
+        reader.open()
+    except AnyReaderError as error:
+        raise InputError(f'the bag {bag} cannot be read: {error}') from None
+    return reader

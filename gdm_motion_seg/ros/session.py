@@ -1,0 +1,96 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A ROS 2 context with one node that spins in the background: the other end of the node's topics."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+import threading
+import time
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.ros.process import dds_here
+
+POLL_S = 0.01
+
+
+class Session:
+    """
+    A context of its own, in a domain of its own; use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    name
+        Name of the node.
+    domain
+        ROS_DOMAIN_ID; as :func:`~gdm_motion_seg.ros.process.private_domain` if not given.
+    private
+        False joins the domain and the settings of the environment, as any other node does.
+
+    """
+
+    def __init__(self, name: str = 'gdm_motion_seg_client', domain: int | None = None,
+                 private: bool = True) -> None:
+        """Make the node and spin it."""
+        self._context = Context()
+        with ExitStack() as stack:
+            if private:
+                stack.enter_context(dds_here(domain))
+            rclpy.init(context=self._context, args=[],
+                       signal_handler_options=SignalHandlerOptions.NO)
+            self.node: Node = rclpy.create_node(name, context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+        self._thread = threading.Thread(target=self._spin, name=name, daemon=True)
+        self._thread.start()
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+
+    def call(self, service_type: Any, service: str, request: Any, timeout: float = 10.0) -> Any:
+        """Call a service and return its response."""
+        client = self.node.create_client(service_type, service)
+        try:
+            if not client.wait_for_service(timeout):
+                raise GdmMotionSegError(f'there is no service {service}')
+            future = client.call_async(request)
+            if not wait_until(future.done, timeout):
+                raise GdmMotionSegError(f'the service {service} did not answer within {timeout:g} s')
+            return future.result()
+        finally:
+            self.node.destroy_client(client)
+
+    def close(self) -> None:
+        """End the node and its context."""
+        self._executor.shutdown()
+        self._thread.join()
+        self.node.destroy_node()
+        self._context.try_shutdown()
+
+    def __enter__(self) -> 'Session':
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it."""
+        self.close()
+
+
+def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
+    """Wait for a condition; returns whether it came true in time."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_S)
+    return True

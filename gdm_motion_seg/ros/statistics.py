@@ -1,0 +1,120 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the node counts and measures about itself, in bounded memory."""
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+import threading
+import time
+
+import numpy as np
+
+WINDOW = 300
+"""Rates and percentiles are of the last so many frames: ten seconds of a usual camera."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of the counters at one moment; times are in seconds, rates in frames a second."""
+
+    counts: dict[str, int]
+    input_rate: float
+    output_rate: float
+    latency: tuple[float, float]
+    """Median and 95th percentile of the time from arrival to answer."""
+    age: tuple[float, float]
+    """The same from the image's stamp to the answer, by the node's clock."""
+    since_input: float | None
+    """Time since the last image came; None if there was none."""
+    since_output: float | None
+    """Time since the last answer; None if there was none."""
+    waiting: float
+    """For how long images have come without any answer; 0 if the last one was answered."""
+    tracks: int
+    motions: int
+    problem: str
+    """The last problem; empty if there was none."""
+    since_problem: float | None
+    fresh_problems: int
+    """Problems since the snapshot before this one."""
+
+
+class Statistics:
+    """Counters that the callbacks and the worker write and the diagnostics read."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with nothing."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._arrivals: deque[float] = deque(maxlen=WINDOW)
+        self._answers: deque[float] = deque(maxlen=WINDOW)
+        self._latencies: deque[float] = deque(maxlen=WINDOW)
+        self._ages: deque[float] = deque(maxlen=WINDOW)
+        self._unanswered_since: float | None = None
+        self._tracks = self._motions = 0
+        self._problem = ''
+        self._problem_at: float | None = None
+        self._fresh_problems = 0
+
+    def received(self, dropped: bool) -> None:
+        """Count an image; ``dropped`` if an older one had to make room for it."""
+        now = self._clock()
+        with self._lock:
+            self._counts['received'] += 1
+            self._counts['dropped'] += dropped
+            self._arrivals.append(now)
+            if self._unanswered_since is None:
+                self._unanswered_since = now
+
+    def answered(self, latency: float, age: float, tracks: int, motions: int) -> None:
+        """Count a frame that went through the pipeline."""
+        with self._lock:
+            self._counts['answered'] += 1
+            self._answers.append(self._clock())
+            self._latencies.append(latency)
+            self._ages.append(age)
+            self._unanswered_since = None
+            self._tracks, self._motions = tracks, motions
+
+    def problem(self, kind: str, sentence: str) -> None:
+        """Count a problem under its kind (``refused``, ``failed``, ``unanswered``) and keep its sentence."""
+        with self._lock:
+            self._counts[kind] += 1
+            self._problem, self._problem_at = sentence, self._clock()
+            self._fresh_problems += 1
+
+    def count(self, name: str) -> None:
+        """Count something that is no problem."""
+        with self._lock:
+            self._counts[name] += 1
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state."""
+        now = self._clock()
+        with self._lock:
+            fresh, self._fresh_problems = self._fresh_problems, 0
+            return Snapshot(
+                dict(self._counts), _rate(self._arrivals, now), _rate(self._answers, now),
+                _percentiles(self._latencies), _percentiles(self._ages),
+                now - self._arrivals[-1] if self._arrivals else None,
+                now - self._answers[-1] if self._answers else None,
+                now - self._unanswered_since if self._unanswered_since is not None else 0.0,
+                self._tracks, self._motions, self._problem,
+                now - self._problem_at if self._problem_at is not None else None, fresh)
+
+
+def _rate(times: deque[float], now: float) -> float:
+    """Return events a second; it falls while nothing comes."""
+    if len(times) < 2:
+        return 0.0
+    return (len(times) - 1) / max(now - times[0], 1e-9)
+
+
+def _percentiles(values: deque[float]) -> tuple[float, float]:
+    if not values:
+        return 0.0, 0.0
+    median, high = np.percentile(np.array(values), (50, 95))
+    return float(median), float(high)
