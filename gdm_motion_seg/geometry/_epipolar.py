@@ -9,7 +9,7 @@ import numpy as np
 from gdm_motion_seg.geometry._linalg import (
     cholesky_inplace, cholesky_solve_inplace, eigh, lowest_eigenvector, matmul3, rotation_exp, svd3)
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.normalization import _centre_and_scale
+from gdm_motion_seg.geometry.normalization import centre_and_scale
 
 MAX_DAMPING = 1e12
 
@@ -76,8 +76,8 @@ def _fill_embedding(v: FloatArray, x: float, y: float, u: float, w: float) -> No
 @njit(cache=True)
 def eight_point(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted normalised eight-point algorithm, rank two, in pixels."""
-    c1x, c1y, s1 = _centre_and_scale(x1, weights)
-    c2x, c2y, s2 = _centre_and_scale(x2, weights)
+    c1x, c1y, s1 = centre_and_scale(x1, weights)
+    c2x, c2y, s2 = centre_and_scale(x2, weights)
     moments = np.zeros((9, 9))
     v = np.empty(9)
     for n in range(x1.shape[0]):
@@ -111,8 +111,8 @@ def eight_point_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
             n = samples[h, k]
             y1[k, 0], y1[k, 1] = x1[n, 0], x1[n, 1]
             y2[k, 0], y2[k, 1] = x2[n, 0], x2[n, 1]
-        c1x, c1y, s1 = _centre_and_scale(y1, ones)
-        c2x, c2y, s2 = _centre_and_scale(y2, ones)
+        c1x, c1y, s1 = centre_and_scale(y1, ones)
+        c2x, c2y, s2 = centre_and_scale(y2, ones)
         moments[:] = 0.0
         for k in range(size):
             _fill_embedding(v, (y1[k, 0] - c1x) * s1, (y1[k, 1] - c1y) * s1,
@@ -198,7 +198,7 @@ def sampson(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
 
 
 @njit(cache=True, error_model='numpy')
-def _sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
+def sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                   loss2: float) -> float:
     """Sum of w r^2, or of the Cauchy loss w c^2 log(1 + r^2 / c^2) where c^2 = loss2 > 0."""
     cost = 0.0
@@ -215,7 +215,7 @@ def _sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatA
 
 
 @njit(cache=True, error_model='numpy')
-def _sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
+def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                               loss2: float, gram: FloatArray, gradient: FloatArray) -> None:
     """
     Gauss-Newton terms sum w g g^T and sum w r g, with g = dr / dvec(F) in R^9.
@@ -261,7 +261,7 @@ def _sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, wei
 
 
 @njit(cache=True)
-def _project(gram: FloatArray, gradient: FloatArray,
+def project(gram: FloatArray, gradient: FloatArray,
              basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """B^T G B and B^T g for a basis of p directions in R^9, given as (p, 9)."""
     p = basis.shape[0]
@@ -282,7 +282,7 @@ def _project(gram: FloatArray, gradient: FloatArray,
 
 
 @njit(cache=True)
-def _damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
+def damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
                  step: FloatArray) -> bool:
     """Levenberg-Marquardt step -(J^T J + damping diag)^-1 J^T r; False if it cannot be solved."""
     p = jtr.shape[0]
@@ -334,8 +334,8 @@ def _rank_two_basis(u: FloatArray, theta: float, v: FloatArray, f: FloatArray) -
 def refine_rank_two(f_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                     loss: float, iterations: int, tolerance: float) -> FloatArray:
     """Minimise the Sampson cost over all matrices of rank two by Levenberg-Marquardt."""
-    c1x, c1y, s1 = _centre_and_scale(x1, weights)
-    c2x, c2y, s2 = _centre_and_scale(x2, weights)
+    c1x, c1y, s1 = centre_and_scale(x1, weights)
+    c2x, c2y, s2 = centre_and_scale(x2, weights)
     # One scale for both views: only then is the Sampson distance a multiple of the one in pixels.
     scale = np.sqrt(s1 * s2)
     y1 = np.empty_like(x1)
@@ -347,22 +347,22 @@ def refine_rank_two(f_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weight
     theta = np.arctan2(s[1], s[0])
     f = _compose(u, theta, v)
     loss2 = (loss * scale) ** 2
-    cost = _sampson_cost(f, y1, y2, weights, loss2)
+    cost = sampson_cost(f, y1, y2, weights, loss2)
     gram = np.empty((9, 9))
     gradient = np.empty(9)
     step = np.empty(7)
     damping = 1e-3
     for _ in range(iterations):
-        _sampson_normal_equations(f, y1, y2, weights, loss2, gram, gradient)
-        jtj, jtr = _project(gram, gradient, _rank_two_basis(u, theta, v, f))
+        sampson_normal_equations(f, y1, y2, weights, loss2, gram, gradient)
+        jtj, jtr = project(gram, gradient, _rank_two_basis(u, theta, v, f))
         better = False
         small = False
         while damping < MAX_DAMPING:
-            if _damped_step(jtj, jtr, damping, step):
+            if damped_step(jtj, jtr, damping, step):
                 new_u = matmul3(rotation_exp(step[0:3]), u)
                 new_v = matmul3(rotation_exp(step[3:6]), v)
                 new_f = _compose(new_u, theta + step[6], new_v)
-                new_cost = _sampson_cost(new_f, y1, y2, weights, loss2)
+                new_cost = sampson_cost(new_f, y1, y2, weights, loss2)
                 if new_cost < cost:
                     better = True
                     small = cost - new_cost <= tolerance * cost

@@ -6,10 +6,10 @@
 from numba import njit
 import numpy as np
 
-from gdm_motion_seg.geometry._epipolar import _damped_step, MAX_DAMPING, unit_frobenius
+from gdm_motion_seg.geometry._epipolar import damped_step, MAX_DAMPING, unit_frobenius
 from gdm_motion_seg.geometry._linalg import eigh, matmul3
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.normalization import _centre_and_scale
+from gdm_motion_seg.geometry.normalization import centre_and_scale
 
 FAR = 1e12
 """Distance in pixels of a point whose image lies on or behind the horizon."""
@@ -27,8 +27,8 @@ def conjugate(h: FloatArray, c1x: float, c1y: float, s1: float,
 @njit(cache=True)
 def direct_linear(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted normalised direct linear transform, in pixels."""
-    c1x, c1y, s1 = _centre_and_scale(x1, weights)
-    c2x, c2y, s2 = _centre_and_scale(x2, weights)
+    c1x, c1y, s1 = centre_and_scale(x1, weights)
+    c2x, c2y, s2 = centre_and_scale(x2, weights)
     moments = np.zeros((9, 9))
     p = np.empty(3)
     p[2] = 1.0
@@ -167,8 +167,8 @@ def _normal_equations(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray
 def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
            loss: float, iterations: int, tolerance: float) -> FloatArray:
     """Minimise the first-order distances over all homographies by Levenberg-Marquardt."""
-    c1x, c1y, s1 = _centre_and_scale(x1, weights)
-    c2x, c2y, s2 = _centre_and_scale(x2, weights)
+    c1x, c1y, s1 = centre_and_scale(x1, weights)
+    c2x, c2y, s2 = centre_and_scale(x2, weights)
     scale = np.sqrt(s1 * s2)
     y1 = np.empty_like(x1)
     y2 = np.empty_like(x2)
@@ -191,7 +191,7 @@ def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatA
         better = False
         small = False
         while damping < MAX_DAMPING:
-            if _damped_step(jtj, jtr, damping, step):
+            if damped_step(jtj, jtr, damping, step):
                 new_h = unit_frobenius(h + step.reshape(3, 3))
                 new_cost = _cost(new_h, sign, y1, y2, weights, loss2, r)
                 if new_cost < cost:

@@ -84,12 +84,12 @@ def hartley_transform(points: FloatArray, weights: FloatArray | None = None) -> 
     total = w.sum()
     if total <= 0.0:
         return np.eye(3)
-    cx, cy, scale = _centre_and_scale(np.ascontiguousarray(points), w)
+    cx, cy, scale = centre_and_scale(np.ascontiguousarray(points), w)
     return np.array([[scale, 0.0, -scale * cx], [0.0, scale, -scale * cy], [0.0, 0.0, 1.0]])
 
 
 @njit(cache=True)
-def _centre_and_scale(points: FloatArray, weights: FloatArray) -> tuple[float, float, float]:
+def centre_and_scale(points: FloatArray, weights: FloatArray) -> tuple[float, float, float]:
     """Weighted centroid, and the factor that brings the mean squared radius to 2."""
     total, cx, cy = 0.0, 0.0, 0.0
     for i in range(points.shape[0]):

@@ -4,32 +4,14 @@
 """What a segmentation says: values, not tuples; reasons, not None."""
 
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.kind import MotionKind
 
 OUTLIER = -1
 """The label of a point that follows no motion."""
-
-
-class MotionKind(str, Enum):
-    """What two-view geometry a motion has."""
-
-    GENERAL = 'general'
-    """A fundamental matrix is determined."""
-    PLANAR = 'planar'
-    """The points lie on a plane: a homography holds, F is one of a family."""
-    NO_PARALLAX = 'no parallax'
-    """Pure rotation (or no motion at all): a homography of the whole image holds, F is arbitrary."""
-    TOO_FEW = 'too few points'
-    """Fewer than eight points: no F can be estimated."""
-
-    @property
-    def code(self) -> int:
-        """A small number for messages: 0 general, 1 planar, 2 no parallax, 3 too few."""
-        return list(MotionKind).index(self)
 
 
 @dataclass(frozen=True)
@@ -50,7 +32,8 @@ class Motion:
     dimension: float
     """Empirical dimension of its embedded points (the paper's d-hat)."""
     residual: float
-    """Median Sampson distance of its points, in pixels."""
+    """Median Sampson distance of its points, in pixels (to the homography if the kind is TOO_FEW); infinite if
+    nothing could be fitted."""
     threshold: float
     """kappa: the largest Sampson distance of an inlier, in pixels."""
     rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
