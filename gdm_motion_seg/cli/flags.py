@@ -1,0 +1,118 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Flags that several commands have: settings, outputs, image sizes."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.settings import settings_of, with_flat
+
+
+def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add ``--params`` and ``--set``."""
+    group = parser.add_argument_group('settings', 'the same as those of the node')
+    group.add_argument('--params', type=Path, metavar='FILE.yaml', help="a parameter file of the node")
+    group.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', dest='changes',
+                       help='one setting, for instance tracking.frame_gap=3; may be repeated')
+
+
+def config_from(args: argparse.Namespace) -> NodeConfig:
+    """Return the settings: the defaults, then the file, then ``--set``."""
+    config = NodeConfig()
+    if args.params is not None:
+        config = with_flat(config, read_parameters(args.params))
+    return with_flat(config, dict(_change(text) for text in args.changes))
+
+
+def read_parameters(path: Path) -> dict[str, Any]:
+    """Read a parameter file of ROS 2 as ``{'group.name': value}``; the first node in it counts."""
+    try:
+        document = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except UnicodeDecodeError:
+        raise InputError(f'{path} is no text file') from None
+    except yaml.YAMLError as error:
+        raise InputError(f'{path} is no valid YAML: {" ".join(str(error).split())}') from None
+    parameters = _ros_parameters(document)
+    if parameters is None:
+        raise InputError(f'{path} is no parameter file of ROS 2: it has no ros__parameters')
+    known = {s.name for s in settings_of(NodeConfig)}
+    flat = dict(_flatten(parameters))
+    # Parameters that every node has, such as use_sim_time, are ROS's business and not a setting of ours.
+    return {name: value for name, value in flat.items() if name in known or name not in _OF_ROS}
+
+
+_OF_ROS = frozenset({'use_sim_time', 'start_type_description_service'})
+
+
+def _ros_parameters(document: Any) -> Mapping[str, Any] | None:
+    if not isinstance(document, Mapping):
+        return None
+    if isinstance(document.get('ros__parameters'), Mapping):
+        return document['ros__parameters']
+    found = (_ros_parameters(part) for part in document.values())
+    return next((part for part in found if part is not None), None)
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def _change(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition('=')
+    if not equals:
+        raise InputError(f'--set wants NAME=VALUE, got {text!r}')
+    kinds = {s.name: s.type for s in settings_of(NodeConfig)}
+    if kinds.get(name) is str:
+        return name, value
+    try:
+        return name, yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise InputError(f'--set {name} got {value!r}, which is no value') from None
+
+
+def add_output_arguments(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add ``--out`` and ``--overwrite``."""
+    parser.add_argument('--out', type=Path, metavar='DIR', help=f'folder to write (default: {default})')
+    add_overwrite_argument(parser)
+
+
+def add_overwrite_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--overwrite``."""
+    parser.add_argument('--overwrite', action='store_true', help='replace an output of an earlier run')
+
+
+def image_size(text: str) -> tuple[int, int]:
+    """Read ``640x480``."""
+    width, x, height = text.lower().partition('x')
+    if not (x and width.isdigit() and height.isdigit()):
+        raise argparse.ArgumentTypeError(f'{text!r} is no size such as 640x480')
+    return int(width), int(height)
+
+
+def count(text: str) -> int:
+    """Read a number from 1."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1')
+    return int(text)
+
+
+def rate(text: str) -> float:
+    """Read a rate between 0.1 and 1000."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.1 <= value <= 1000:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number from 0.1 to 1000')
+    return value

@@ -1,0 +1,90 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command ``gdm-motion-seg``: finds the module of a command and turns errors into sentences."""
+
+import argparse
+from collections.abc import Sequence
+from importlib import import_module
+import os
+import signal
+import sys
+from typing import NoReturn
+
+from gdm_motion_seg import __version__
+from gdm_motion_seg.errors import GdmMotionSegError
+
+COMMANDS = {
+    'demo': 'render a scene, run the real ROS 2 node on it, score it and leave pictures',
+    'synth': 'render a scene with known motions into a bag, with the truth beside it',
+    'segment': 'segment two images: overlay and JSON',
+    'video': 'process a video or a folder of images: overlay video, bag, tables',
+    'bag': 'process a bag without ROS: what the node would have published, video, tables',
+    'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
+    'bench': 'measure accuracy or speed, beside other methods',
+}
+"""The commands; each is a module of the same name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
+
+DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where to look."""
+        self.exit(WRONG, f'{self.prog}: {message} (see {self.prog} --help)\n')
+
+
+def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+    """Build the parser; only the flags of one command are filled in, so that help comes at once."""
+    parser = _Parser(prog='gdm-motion-seg', description='Rigid motions in image streams by '
+                     'outlier-aware global dimension minimization.')
+    parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
+    commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=f'{summary[0].upper()}{summary[1:]}.',
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+        if name == command:
+            module = import_module(f'gdm_motion_seg.cli.{name}')
+            module.add_arguments(sub)
+            sub.epilog = f'example:\n  {module.EXAMPLE}'
+            sub.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = next((word for word in words if not word.startswith('-')), None)
+    try:
+        args = build_parser(command).parse_args(words)
+        signal.signal(signal.SIGTERM, _terminate)
+        return int(args.run(args))
+    except GdmMotionSegError as error:
+        return _complain(command, str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough of it; nothing may be written to it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except OSError as error:
+        where = f'{error.filename}: ' if error.filename else ''
+        return _complain(command, f'{where}{error.strerror or error}')
+    except MemoryError:
+        return _complain(command, 'there is not enough memory for this')
+
+
+def _terminate(signum: int, frame: object) -> NoReturn:
+    """Unwind on SIGTERM, so that half-written files are removed."""
+    raise SystemExit(TERMINATED)
+
+
+def _complain(command: str | None, sentence: str) -> int:
+    print(f'gdm-motion-seg {command}: {sentence}', file=sys.stderr)
+    return WRONG
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,106 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What ``video`` and ``bag`` share: frames in, files out, at full speed and without ROS."""
+
+import argparse
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+
+from gdm_motion_seg.cli import console
+from gdm_motion_seg.cli.flags import add_output_arguments, add_settings_arguments, config_from, count
+from gdm_motion_seg.io.answers import AnswerFiles
+from gdm_motion_seg.io.bags import STORAGES
+from gdm_motion_seg.io.frames import FrameSource
+from gdm_motion_seg.io.output import output_folder
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+
+
+@dataclass
+class Summary:
+    """Counts what an offline run has seen."""
+
+    frames: int = 0
+    pairs: int = 0
+    points: Counter[int] = field(default_factory=Counter)
+    """Labelled keypoints of each motion, over all pairs."""
+    outliers: int = 0
+    stages: dict[str, list[float]] = field(default_factory=dict)
+    last_reason: str = ''
+
+    def add(self, result: FrameResult) -> None:
+        """Add one frame."""
+        self.frames += 1
+        self.last_reason = result.reason
+        for stage, seconds in result.seconds.items():
+            self.stages.setdefault(stage, []).append(seconds)
+        if result.has_pair:
+            self.pairs += 1
+            self.outliers += int(np.sum(result.segmentation.labels < 0))
+            for motion in result.segmentation.motions:
+                self.points[motion.id] += motion.count
+
+    def document(self) -> dict[str, Any]:
+        """Return the summary as plain values."""
+        return {'frames': self.frames, 'pairs': self.pairs,
+                'motions': [{'id': i, 'points': n} for i, n in sorted(self.points.items())],
+                'outliers': self.outliers,
+                'median_ms': {s: round(1e3 * float(np.median(t)), 3) for s, t in self.stages.items()}}
+
+
+def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``video`` and ``bag``."""
+    add_output_arguments(parser, 'the input\'s name with _motions')
+    parser.add_argument('--storage', choices=tuple(STORAGES), default='mcap',
+                        help='format of the bag (default: mcap)')
+    parser.add_argument('--no-bag', action='store_true', help='write no bag')
+    parser.add_argument('--no-video', action='store_true', help='write no video')
+    parser.add_argument('--no-tables', action='store_true', help='write no CSV tables')
+    parser.add_argument('--frames', type=count, metavar='N', help='stop after N frames')
+    console.add_json_argument(parser)
+    add_settings_arguments(parser)
+
+
+def process(source: FrameSource, args: argparse.Namespace) -> int:
+    """Run a source through the pipeline and write everything that is wanted."""
+    config = config_from(args)
+    out = args.out or Path(f'{source.path.stem or source.path.resolve().name}_motions')
+    pipeline, summary, start = MotionPipeline(config, config.seed), Summary(), time.monotonic()
+    total = min(filter(None, (source.count, args.frames)), default=None)
+    with output_folder(out, args.overwrite) as folder:
+        with AnswerFiles(folder, source.fps, source.camera, args.storage, not args.no_bag,
+                         not args.no_video, not args.no_tables) as files, \
+                console.progress_bar(source.path.name, total) as advance:
+            for frame in source:
+                result = pipeline.process(frame.image, frame.stamp)
+                files.write(frame, result)
+                summary.add(result)
+                advance(summary.frames)
+                if summary.frames == args.frames:
+                    break
+    _report(summary, source, out, time.monotonic() - start, args)
+    return 0
+
+
+def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
+            args: argparse.Namespace) -> None:
+    document = {**summary.document(), 'out': str(out), 'skipped': source.skipped,
+                'frames_per_second': round(summary.frames / max(seconds, 1e-9), 2)}
+    if not console.deliver(document, args.json, args.overwrite):
+        return
+    labelled = sum(summary.points.values())
+    rows = [[str(i), f'{n / max(summary.pairs, 1):.0f}', f'{n / max(labelled, 1):.1%}']
+            for i, n in summary.points.most_common(12)]
+    console.table(f'{summary.pairs} pairs in {summary.frames} frames, '
+                  f'{document["frames_per_second"]:g} frames a second',
+                  ['motion', 'points a pair', 'share'], rows)
+    if source.skipped:
+        console.screen.print(f'{source.skipped} frames could not be decoded and were left out')
+    if not summary.pairs:
+        console.screen.print(f'no pair of frames was segmented: {summary.last_reason}')
+    console.screen.print(f'the files are in {out}')

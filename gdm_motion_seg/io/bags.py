@@ -1,0 +1,248 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bags of ROS 2 (mcap, sqlite3) and ROS 1, in and out, without ROS."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+import sqlite3
+from types import TracebackType
+from typing import Any
+
+from rosbags.highlevel import AnyReader
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
+from rosbags.typesys import get_typestore, Stores
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource
+from gdm_motion_seg.msgs.camera_info import Camera, decode_camera_info
+from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg.msgs.images import decode_compressed, decode_image
+
+IMAGE = 'sensor_msgs/msg/Image'
+COMPRESSED = 'sensor_msgs/msg/CompressedImage'
+CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
+BAG_SUFFIXES = frozenset({'.mcap', '.db3', '.bag'})
+BAG_VERSION = 9
+"""Version of the bags that are written; the players of Jazzy and later take it."""
+STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
+"""Storage formats of the bags that can be written, by the name that ROS uses."""
+
+
+@lru_cache(maxsize=1)
+def typestore() -> Any:
+    """Return the standard messages, for writing and for bags that do not carry their own."""
+    return get_typestore(Stores.ROS2_JAZZY)
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a path looks like a bag: a folder with metadata, or a storage file."""
+    if path.is_dir():
+        return (path / 'metadata.yaml').is_file() or bool(_storage_files(path))
+    return path.suffix.lower() in BAG_SUFFIXES
+
+
+def _storage_files(folder: Path) -> list[Path]:
+    return sorted(f for f in folder.iterdir() if f.suffix.lower() in BAG_SUFFIXES)
+
+
+@contextmanager
+def _one_sentence(path: Path) -> Iterator[None]:
+    """Turn whatever a reader raises on a damaged bag into an InputError."""
+    try:
+        yield
+    except (InputError, PermissionError):
+        raise
+    except Exception as error:  # parsers of damaged files raise anything from AssertionError to struct.error
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise InputError(f'{path} is no readable bag, or was cut short ({reason[:200]})') from None
+
+
+class BagReader:
+    """The messages of a bag in the order of their recording."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the bag."""
+        self.path = path
+        if not path.exists():
+            raise InputError(f'{path} does not exist')
+        where = path
+        if path.is_dir() and not (path / 'metadata.yaml').is_file():
+            files = _storage_files(path)
+            if len(files) != 1:
+                raise InputError(f'{path} is no bag: it has no metadata.yaml')
+            where = files[0]
+        with _one_sentence(path):
+            self._reader = AnyReader([where], default_typestore=typestore())
+            self._reader.open()
+
+    def close(self) -> None:
+        """Close the bag."""
+        self._reader.close()
+
+    def __enter__(self) -> 'BagReader':
+        """Return the reader itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        """Close the bag."""
+        self.close()
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """The message type of each topic."""
+        return {c.topic: c.msgtype for c in self._reader.connections}
+
+    @property
+    def seconds(self) -> float:
+        """Time from the first to the last message."""
+        return max(self._reader.duration, 0) / 1e9 if self._reader.message_count else 0.0
+
+    def count(self, topic: str) -> int:
+        """Count the messages of a topic."""
+        return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
+
+    def raw(self, *topics: str) -> Iterator[tuple[str, str, int, bytes]]:
+        """Yield topic, type, time of recording and serialised message; of all topics if none is given."""
+        connections = [c for c in self._reader.connections if not topics or c.topic in topics]
+        if not connections:
+            return
+        messages = self._reader.messages(connections)
+        while True:
+            with _one_sentence(self.path):
+                item = next(messages, None)
+            if item is None:
+                return
+            yield item[0].topic, item[0].msgtype, item[1], item[2]
+
+    def messages(self, *topics: str) -> Iterator[tuple[str, int, Any]]:
+        """Yield topic, time of recording and message; of all topics if none is given."""
+        for topic, kind, stamp, data in self.raw(*topics):
+            with _one_sentence(self.path):
+                message = self._reader.deserialize(data, kind)
+            yield topic, stamp, message
+
+    def image_topic(self, wanted: str | None = None) -> str:
+        """Return the topic of the images: the wanted one, or the only one there is."""
+        images = sorted(t for t, kind in self.topics.items() if kind in (IMAGE, COMPRESSED))
+        if wanted is not None:
+            if wanted in images:
+                return wanted
+            raise InputError(f'{self.path} has no image topic {wanted!r}; it has '
+                             f'{", ".join(images) or "none"}')
+        if not images:
+            raise InputError(f'{self.path} holds no images; its topics are '
+                             f'{", ".join(sorted(self.topics)) or "none"}')
+        if len(images) > 1:
+            raise InputError(f'{self.path} has several image topics, choose one with --topic: '
+                             f'{", ".join(images)}')
+        return images[0]
+
+    def camera(self, image_topic: str) -> Camera | None:
+        """Return the calibration that was recorded beside an image topic, if there is one."""
+        base = image_topic.removesuffix('/compressed').rpartition('/')[0]
+        topic = f'{base}/camera_info'
+        if self.topics.get(topic) != CAMERA_INFO:
+            return None
+        for _, _, message in self.messages(topic):
+            try:
+                return decode_camera_info(_with_ros2_names(message))
+            except InputError:
+                return None
+        return None
+
+
+def _with_ros2_names(message: Any) -> Any:
+    """Return a CameraInfo with lower-case names; ROS 1 wrote D, K, R and P."""
+    if hasattr(message, 'K'):
+        message.k, message.d = message.K, message.D
+    return message
+
+
+class BagSource(FrameSource):
+    """The images of one topic of a bag."""
+
+    def __init__(self, path: Path, topic: str | None = None) -> None:
+        """Open the bag and find the topic."""
+        self._reader = BagReader(path)
+        try:
+            self.topic = self._reader.image_topic(topic)
+            self._compressed = self._reader.topics[self.topic] == COMPRESSED
+            count, seconds = self._reader.count(self.topic), self._reader.seconds
+            super().__init__(path, count,
+                             min(max(count / seconds, 1.0), 240.0) if seconds > 0 else DEFAULT_FPS)
+            self.camera = self._reader.camera(self.topic)
+        except BaseException:
+            self._reader.close()
+            raise
+
+    def close(self) -> None:
+        """Close the bag."""
+        self._reader.close()
+
+    def _frames(self) -> Iterator[tuple[str, Frame]]:
+        decode = decode_compressed if self._compressed else decode_image
+        reason, any_good = '', False
+        for i, (_, recorded, message) in enumerate(self._reader.messages(self.topic)):
+            try:
+                image = decode(message)
+            except InputError as error:  # one bad message, as cameras send them, is not the end of a bag
+                self.skipped += 1
+                reason = str(error)
+                continue
+            any_good = True
+            # ROS takes a zero stamp for none.
+            stamp = stamp_of(message.header) or recorded
+            yield f'message {i} of {self.topic}', Frame(image, stamp, message.header.frame_id)
+        if reason and not any_good:
+            raise InputError(f'no image on {self.topic} of {self.path} can be read: {reason}')
+
+
+class BagWriter:
+    """Writes a bag of ROS 2; topics are declared by their first message."""
+
+    def __init__(self, folder: Path, storage: str = 'mcap') -> None:
+        """Create the bag's folder, which must not exist."""
+        if storage not in STORAGES:
+            raise InputError(f'storage must be one of {", ".join(STORAGES)}, got {storage!r}')
+        self.folder = folder
+        try:
+            self._writer = Writer(folder, version=BAG_VERSION, storage_plugin=STORAGES[storage])
+            self._writer.open()
+        except WriterError as error:
+            raise InputError(f'{folder} cannot be written as a bag: {error}') from None
+        self._connections: dict[str, Any] = {}
+
+    def __enter__(self) -> 'BagWriter':
+        """Return the writer itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        """Finish the bag."""
+        self.close()
+
+    def write(self, topic: str, message: Any, stamp: int) -> None:
+        """Write a message built from rosbags' classes."""
+        kind = message.__msgtype__
+        self.write_raw(topic, kind, stamp, typestore().serialize_cdr(message, kind))
+
+    def write_raw(self, topic: str, kind: str, stamp: int, data: bytes | memoryview) -> None:
+        """Write a message that is serialised already."""
+        try:
+            if topic not in self._connections:
+                self._connections[topic] = self._writer.add_connection(topic, kind,
+                                                                       typestore=typestore())
+            self._writer.write(self._connections[topic], stamp, data)
+        except (WriterError, sqlite3.Error) as error:
+            raise InputError(f'{self.folder} cannot be written: {error}') from None
+
+    def close(self) -> None:
+        """Write the rest and the metadata."""
+        try:
+            self._writer.close()
+        except (WriterError, sqlite3.Error) as error:
+            raise InputError(f'{self.folder} cannot be finished: {error}') from None

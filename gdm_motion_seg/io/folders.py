@@ -1,0 +1,55 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Single images and folders of images."""
+
+from collections.abc import Iterator
+from pathlib import Path
+import re
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource, stamp_of_index
+
+IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm', '.webp'})
+"""What counts as an image in a folder; other files are passed over."""
+
+
+def read_image(path: Path) -> npt.NDArray[np.generic]:
+    """Read an image as grey or BGR, or raise an InputError that says what is wrong with it."""
+    if not path.is_file():
+        raise InputError(f'{path} does not exist' if not path.exists() else f'{path} is no file')
+    # Bytes first: OpenCV would hide a missing permission behind "cannot be decoded".
+    data = np.fromfile(path, np.uint8)
+    try:
+        image = cv2.imdecode(data, cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR) if data.size else None
+    except cv2.error:
+        image = None
+    if image is None:
+        raise InputError(f'{path} cannot be decoded as an image')
+    return np.asarray(image)
+
+
+def image_files(folder: Path) -> list[Path]:
+    """List the images of a folder, so that frame2 comes before frame10."""
+    files = [f for f in folder.iterdir() if f.suffix.lower() in IMAGE_SUFFIXES and f.is_file()]
+    return sorted(files, key=lambda f: [(int(part), '') if part.isdigit() else (-1, part)
+                                        for part in re.split(r'(\d+)', f.name)])
+
+
+class FolderSource(FrameSource):
+    """The images of a folder in the order of their names."""
+
+    def __init__(self, path: Path, fps: float = DEFAULT_FPS) -> None:
+        """List the folder."""
+        self._files = image_files(path)
+        if not self._files:
+            raise InputError(f'{path} holds no images (and no metadata.yaml of a bag)')
+        super().__init__(path, len(self._files), fps)
+
+    def _frames(self) -> Iterator[tuple[str, Frame]]:
+        for i, file in enumerate(self._files):
+            yield file.name, Frame(read_image(file), stamp_of_index(i, self.fps))

@@ -1,0 +1,84 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Images with times, wherever they come from."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.msgs.camera_info import Camera
+
+START_STAMP = 1_000_000_000
+"""Stamp of the first frame where a source has no clock: not 0, which ROS takes for 'no time'."""
+DEFAULT_FPS = 30.0
+"""Frames per second where a source does not say."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One image of a source."""
+
+    image: npt.NDArray[np.generic]
+    """Grey or BGR, 8 or 16 bits."""
+    stamp: int
+    """Time in nanoseconds."""
+    frame_id: str = 'camera'
+    """Name of the camera's coordinate frame."""
+
+
+class FrameSource(ABC):
+    """
+    A sequence of frames of one size that can be run through once.
+
+    Use it in a ``with`` block; what is wrong with it is said in an InputError, at once or on the way.
+    """
+
+    def __init__(self, path: Path, count: int | None, fps: float) -> None:
+        """Name the source; ``count`` is None if nobody knows before the end."""
+        self.path, self.count, self.fps = path, count, fps
+        self.camera: Camera | None = None
+        """Calibration, where the source has one."""
+        self.skipped = 0
+        """Frames that could not be decoded and were left out."""
+
+    def __enter__(self) -> 'FrameSource':
+        """Return the source itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        """Close the source."""
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the source holds."""
+
+    @abstractmethod
+    def _frames(self) -> Iterator[tuple[str, Frame]]:
+        """Yield each frame with a name for it that a person understands."""
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Yield the frames; raises InputError where the size changes or where there is none."""
+        first: tuple[int, ...] | None = None
+        for name, frame in self._frames():
+            shape = frame.image.shape[:2]
+            if first is None:
+                first = shape
+            elif shape != first:
+                raise InputError(f'{self.path} mixes sizes: {name} has {shape[1]} x {shape[0]} pixels, '
+                                 f'the frames before it {first[1]} x {first[0]}')
+            yield frame
+        if first is None:
+            raise InputError(f'{self.path} holds no image that can be read')
+
+
+def stamp_of_index(index: int, fps: float) -> int:
+    """Return the time of a frame of a source that has only a rate."""
+    return START_STAMP + round(index * 1e9 / fps)
