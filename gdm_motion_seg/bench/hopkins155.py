@@ -5,15 +5,35 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gdm_motion_seg.bench.benchmark import AUTO, Benchmark, GIVEN, means, of_mode, Row
 from gdm_motion_seg.bench.methods.base import Method, Prediction
+from gdm_motion_seg.gdm.dimension import global_dimension
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.embedding import embed
 from gdm_motion_seg.io.datasets.hopkins155 import read_hopkins155
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 
 
+TOLERANCE = 1e-6
+"""Relative; two partitions with global dimensions this near are equally good."""
+
+
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
-    """Add nothing yet."""
-    return {}
+    """
+    Compare the global dimension that was found with that of the true partition.
+
+    Above it the search has lost, below it the objective. Points that the method left out are left out of the truth too:
+    fewer points always have a lower dimension.
+    """
+    if not method.minimises_gd or mode != GIVEN or not (prediction.labels >= 0).any():
+        return {}
+    vectors = embed(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
+    truth = np.where(prediction.labels >= 0, pair.truth, -1)
+    found_gd, true_gd = (global_dimension(vectors, labels) for labels in (prediction.labels, truth))
+    return {'global_dimension': found_gd, 'global_dimension_of_truth': true_gd,
+            'reached_truth': float(found_gd <= true_gd * (1.0 + TOLERANCE))}
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, float]:

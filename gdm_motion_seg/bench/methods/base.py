@@ -47,6 +47,8 @@ class Method:
     """Whether it makes sense to compare its global dimension with that of the truth."""
     rejects_outliers: bool = True
     """Whether it can call a point an outlier."""
+    uses_truth: bool = False
+    """Whether it is told the truth: a reference, never ranked."""
     warm_up: bool = False
     """Whether the first run in a process compiles code and must not be timed."""
     note: str = ''
