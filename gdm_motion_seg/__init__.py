@@ -28,7 +28,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for only then: ``import gdm_motion_seg`` stays fast and needs little."""
+    """Import what is asked for only then: ``import gdm_motion_seg`` stays fast."""
     if name not in _HOME:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     return getattr(import_module(_HOME[name]), name)

@@ -3,21 +3,22 @@
 
 """A frame in, a result out: the one path that the node, the command line and the tests use."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import time
 
 import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.identity import MotionIdentities
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
-from gdm_motion_seg.settings import Config
+from gdm_motion_seg.settings import Config, setting
+from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.image import GreyConverter
 from gdm_motion_seg.tracking.tracker import FeatureTracker, TrackedFrame
@@ -33,6 +34,9 @@ class PipelineConfig(Config):
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     stream: StreamConfig = field(default_factory=StreamConfig)
+    threads: int = setting(
+        1, 'Threads that OpenCV, BLAS and numba may use in this process; 0 leaves it to them.',
+        low=0, high=256, runtime=False)
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,15 @@ class FrameResult:
     stamp: int
     """Time of the newer frame in nanoseconds."""
     previous_stamp: int
-    """Time of the older frame of the pair in nanoseconds; equal to stamp where there is no pair."""
+    """Time of the older frame of the pair; equal to stamp where there is no pair."""
     gap: int
     """Frames between the two; 0 where there is no pair yet."""
     correspondences: Correspondences
-    """The pair's points as the image shows them; ids are track ids, which live on from frame to frame."""
+    """The pair's points as the image shows them; ids are track ids, which live on."""
     segmentation: MotionSegmentation
     """Labels and motions of the correspondences; Motion.id is the identity over time."""
     reason: str = ''
-    """Why there is no pair or no answer (for instance 'waiting for 3 more frames'); empty if all is well."""
+    """Why there is no pair or answer ('waiting for 3 more frames'); empty if all is well."""
     problem: bool = False
     """True where the reason is a fault of the input, not the way of things."""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -66,10 +70,6 @@ class FrameResult:
         return self.gap > 0
 
 
-Undistort = Callable[[FloatArray], FloatArray]
-"""(N, 2) pixels of the image to (N, 2) pixels of a pinhole camera with the same camera matrix."""
-
-
 class MotionPipeline:
     """
     Tracker, segmenter and identities behind one call.
@@ -78,9 +78,11 @@ class MotionPipeline:
     """
 
     def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
-        """Make an empty pipeline; raises InputError if a setting names a file that cannot be read."""
+        """Make an empty pipeline; raises InputError if a file in the settings cannot be read."""
         self.config = config or PipelineConfig()
-        self.undistort: Undistort | None = None
+        limit_threads(self.config.threads)
+        self.camera: Camera | None = None
+        """Set it where the camera is known: tracks are then freed from lens distortion."""
         self._seed = seed
         self._pairs = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
@@ -89,7 +91,7 @@ class MotionPipeline:
         self._identities = MotionIdentities(self.config.stream)
 
     def reset(self) -> None:
-        """Forget tracks and the last answer; identities that were given out are not given again."""
+        """Forget tracks and the last answer; identities given out are not given again."""
         self._converter.reset()
         self._tracker.reset()
         self._forget_motions()
@@ -122,18 +124,17 @@ class MotionPipeline:
             self._forget_motions()
         if not tracked.gap:
             return _frame_result(tracked, _nothing(tracked, tracked.reason), clock)
-        seen = tracked.correspondences
-        if len(seen) < MIN_TRACKS:
-            reason = f'only {len(seen)} tracks reach over the gap, {MIN_TRACKS} are needed'
+        tracked, undistorted = self._without_distortion(tracked)
+        points = tracked.correspondences if undistorted is None else undistorted
+        if len(points) < MIN_TRACKS:
+            reason = f'only {len(points)} tracks reach over the gap, {MIN_TRACKS} are needed'
             return _frame_result(tracked, _nothing(tracked, reason), clock, problem=True)
-        ideal = self._without_distortion(seen)
-        answer = self._segmenter.segment(
-            ideal, self._identities.previous_labels(seen.ids), self._fresh_rng())
+        previous = self._identities.previous_labels(points.ids)
+        answer = self._segmenter.segment(points, previous, self._fresh_rng())
         clock.lap('segment')
-        answer = self._identities.identify(ideal, answer)
+        answer = self._identities.identify(points, answer)
         clock.lap('identify')
-        return _frame_result(tracked, answer, clock,
-                             undistorted=None if ideal is seen else ideal)
+        return _frame_result(tracked, answer, clock, undistorted=undistorted)
 
     def _forget_motions(self) -> None:
         self._segmenter.reset()
@@ -143,11 +144,18 @@ class MotionPipeline:
         self._pairs += 1
         return np.random.default_rng((self._seed, self._pairs))
 
-    def _without_distortion(self, c: Correspondences) -> Correspondences:
-        if self.undistort is None:
-            return c
-        return Correspondences.from_arrays(self.undistort(c.x1), self.undistort(c.x2), c.image_size,
-                                           c.ids)
+    def _without_distortion(self, tracked: TrackedFrame
+                            ) -> tuple[TrackedFrame, Correspondences | None]:
+        """Return the points freed from distortion, and the frame without those that cannot be."""
+        seen, camera = tracked.correspondences, self.camera
+        if (camera is None or not camera.is_distorted or not self.config.tracking.undistort
+                or camera.image_size != seen.image_size):
+            return tracked, None
+        x1, x2 = camera.undistort(seen.x1), camera.undistort(seen.x2)
+        known = np.isfinite(np.hstack([x1, x2])).all(axis=1)
+        undistorted = Correspondences.from_arrays(x1[known], x2[known], seen.image_size,
+                                                  seen.ids[known])
+        return replace(tracked, correspondences=seen.take(np.flatnonzero(known))), undistorted
 
 
 class _Stopwatch:
@@ -169,7 +177,8 @@ def _nothing(tracked: TrackedFrame, reason: str) -> MotionSegmentation:
 
 
 def _frame_result(tracked: TrackedFrame, answer: MotionSegmentation, clock: _Stopwatch,
-                  problem: bool = False, undistorted: Correspondences | None = None) -> FrameResult:
+                  problem: bool = False,
+                  undistorted: Correspondences | None = None) -> FrameResult:
     return FrameResult(
         tracked.stamp, tracked.previous_stamp, tracked.gap, tracked.correspondences, answer,
         reason=answer.reason, problem=problem or tracked.problem, seconds=clock.seconds,

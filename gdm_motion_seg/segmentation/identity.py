@@ -26,10 +26,10 @@ class MotionIdentities:
     """
     Names motions by the tracks that they share with earlier ones.
 
-    Each track remembers its home, the motion that it belonged to for long, and gives it up only after
-    ``patience`` successive answers against it. A motion that is missed or swallowed by another for some
-    frames is therefore known again, and a track that fits two motions does not flicker between them. Memory
-    is bounded by the tracks of the last answer.
+    Each track remembers its home, the motion that it belonged to for long, and gives it up only
+    after ``patience`` successive answers against it. A motion that is missed or swallowed by
+    another for some frames is therefore known again, and a track that fits two motions does not
+    flicker between them. Memory is bounded by the tracks of the last answer.
 
     Motions are counted by keys of their own; a key gets an id, which people see, once it was found
     ``confirm_frames`` times. A chance find of one frame costs no id and is not reported.
@@ -53,9 +53,11 @@ class MotionIdentities:
 
     def previous_labels(self, track_ids: IntArray) -> IntArray | None:
         """
-        Return last answer's partition of these tracks as a start for the next; None if there is none.
+        Return last answer's partition of these tracks as a start for the next; None if there is
+        none.
 
-        Labels are 0..K-1 by falling support, OUTLIER for tracks that never had a motion, UNKNOWN for new ones.
+        Labels are 0..K-1 by falling support, OUTLIER for tracks that never had a motion, UNKNOWN
+        for new ones.
         """
         homes = self._recall(self._homes, track_ids, UNKNOWN)
         keys, at, counts = np.unique(homes[homes >= 0], return_inverse=True, return_counts=True)
@@ -68,7 +70,7 @@ class MotionIdentities:
         return labels
 
     def identify(self, c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
-        """Return the answer with ids over time, steady labels, and without motions not yet confirmed."""
+        """Return the answer with ids over time, steady labels, and only confirmed motions."""
         homes = self._recall(self._homes, c.ids, OUTLIER)
         dissent = self._recall(self._dissent, c.ids, 0)
         keys = self._match(answer.labels, homes, answer.n_motions)
@@ -148,13 +150,14 @@ class MotionIdentities:
 
 
 def _distances(motion: Motion, c: Correspondences, index: IntArray) -> FloatArray:
-    """Sampson distances of some points to a motion; infinite where it has no fundamental matrix."""
+    """Sampson distances of some points to a motion; infinite where it has no F."""
     if not np.isfinite(motion.fundamental).all():
         return np.full(len(index), np.inf)
     return sampson_distances(motion.fundamental, c.x1[index], c.x2[index])
 
 
-def _reported(c: Correspondences, answer: MotionSegmentation, ids: list[int]) -> MotionSegmentation:
+def _reported(c: Correspondences, answer: MotionSegmentation,
+              ids: list[int]) -> MotionSegmentation:
     """Order motions by id, drop those without one, and let members follow the labels."""
     order = sorted((i, label) for label, i in enumerate(ids) if i >= 0)
     new_label = np.full(len(ids) + 1, OUTLIER, np.int64)

@@ -23,8 +23,9 @@ class StreamSegmenter:
     """
     Segments the pairs of a stream, most of them from the last partition.
 
-    A bad answer (outliers, residual or global dimension above their recent course, or another number of
-    motions) makes the next pair be searched in full: one search a pair at most, so that no frame pays twice.
+    A bad answer (outliers, residual or global dimension above their recent course, or another
+    number of motions) makes the next pair be searched in full: one search a pair at most, so that
+    no frame pays twice.
     """
 
     def __init__(self, config: SegmentationConfig | None = None,

@@ -13,8 +13,8 @@ class StreamConfig(Config):
     """Settings of what one answer takes over from the last."""
 
     warm_start: bool = setting(
-        True, 'Whether a pair starts from the partition of the last one; otherwise each is searched '
-        'from scratch.')
+        True, 'Whether a pair starts from the partition of the last one; otherwise each is '
+        'searched from scratch.')
     full_search_every: int = setting(
         60, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
         low=0, high=100000)
@@ -32,4 +32,5 @@ class StreamConfig(Config):
     confirm_frames: int = setting(
         3, 'Answers in which a new motion must be found before it is reported.', low=1, high=1000)
     patience: int = setting(
-        6, 'Successive answers against it after which a track changes its motion.', low=1, high=1000)
+        6, 'Successive answers against it after which a track changes its motion.',
+        low=1, high=1000)

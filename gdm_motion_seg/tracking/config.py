@@ -28,19 +28,22 @@ class TrackingConfig(Config):
         0.005, 'Weakest corner that is taken, as a share of the strongest in the image.',
         low=1e-6, high=1.0)
     window: int = setting(
-        15, 'Side of the window that Lucas-Kanade compares.', low=5, high=63, unit='px')
+        13, 'Side of the window that Lucas-Kanade compares.', low=5, high=63, unit='px')
     levels: int = setting(
-        3, 'Halvings of the image in the pyramid; each doubles the displacement that can be '
-        'followed between two frames.', low=0, high=8)
+        3, 'Halvings of the image in the pyramid up to 640 px, one more for each doubling of the '
+        'image; each doubles the displacement that can be followed between two frames.',
+        low=0, high=8)
     iterations: int = setting(
         12, 'Largest number of Lucas-Kanade steps on each level.', low=1, high=100)
     forward_backward_px: float = setting(
-        0.7, 'Tracks that do not come back to within this distance when followed backwards are '
+        0.4, 'Tracks that do not come back to within this distance when followed backwards are '
         'dropped.', low=0.05, high=50.0, unit='px')
     max_pause_s: float = setting(
         1.0, 'A longer pause between two frames starts afresh.', low=0.01, high=3600.0, unit='s')
     mask_path: str = setting(
         '', 'Image of the size of the camera image; where it is black (a part of the robot, say) '
         'nothing is tracked. Empty for none.')
+    undistort: bool = setting(
+        True, 'Whether tracks are freed from lens distortion where the camera is known.')
     max_image_pixels: int = setting(
         40_000_000, 'Larger images are refused.', low=1, high=1_000_000_000, unit='px')

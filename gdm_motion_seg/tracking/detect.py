@@ -19,11 +19,11 @@ BANDS = 4
 BLOCK = 5
 """Side of the neighbourhood whose structure tensor is taken."""
 FLOOR = 1e-6
-"""Weakest smaller eigenvalue (of grey values in [0, 1]) that is a corner at all and not noise of the sensor."""
+"""Weakest smaller eigenvalue, of grey values in [0, 1], that is a corner and not noise."""
 
 
 class CornerDetector:
-    """Finds new corners, a band of the image a frame, by the smaller eigenvalue of Shi and Tomasi."""
+    """Finds new corners (Shi and Tomasi), in one band of the image a frame."""
 
     def __init__(self, config: TrackingConfig) -> None:
         """Make a detector that has seen nothing."""
@@ -58,7 +58,8 @@ class CornerDetector:
             return np.empty((0, 2), np.float32)
         distance = max(2, round(self._config.min_distance * max(height, width)))
         top, bottom = int(edges[bands[0]]), int(edges[bands[-1] + 1])
-        # The band is searched with a rim, so that a corner on its edge is judged as within the image.
+        # The band is searched with a rim, so that a corner on its edge is judged as within the
+        # image.
         rim = distance + BLOCK
         low, high = max(0, top - rim), min(height, bottom + rim)
         response = cv2.cornerMinEigenVal(small[low:high], BLOCK, ksize=3)

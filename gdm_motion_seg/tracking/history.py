@@ -11,7 +11,7 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import Points
 
 SNAPSHOTS_PER_GAP = 256
-"""Frames that are remembered when the gap is given in seconds; faster cameras are thinned to that."""
+"""Frames remembered when the gap is given in seconds; faster cameras are thinned to that."""
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ class GreyConverter:
     """
     Makes 8 bit grey images of 8 or 16 bit grey, BGR or BGRA images.
 
-    The range of 16 bit images is unknown (10, 12 or all 16 bits are common), so it is taken from the first of
-    them and kept: a scale of each image's own would change the brightness that Lucas-Kanade takes as
-    constant.
+    The range of 16 bit images is unknown (10, 12 or all 16 bits are common), so it is taken from
+    the first of them and kept: a scale of each image's own would change the brightness that Lucas-
+    Kanade takes as constant.
     """
 
     def __init__(self, max_pixels: int) -> None:
@@ -37,8 +37,8 @@ class GreyConverter:
         """
         Return the grey image; raise InputError if there is none to be made.
 
-        The result is always an array of its own: the next frame is compared with it, and drivers fill the same
-        buffer again.
+        The result is always an array of its own: the next frame is compared with it, and drivers
+        fill the same buffer again.
         """
         check_image(image, self._max_pixels)
         if image.dtype == np.uint16:
@@ -50,7 +50,7 @@ class GreyConverter:
 
     def _to_8_bit(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
         sample = image[::4, ::4]
-        low, high = (float(v) for v in np.percentile(sample, (0.5, 99.5)))
+        low, high = (float(v) for v in np.percentile(np.asarray(sample, np.float32), (0.5, 99.5)))
         if self._range is None or not _still_fits(self._range, low, high):
             # A margin of a fifth leaves room for the light to change.
             margin = max(1.0, 0.2 * (high - low))

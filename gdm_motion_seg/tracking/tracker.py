@@ -4,6 +4,7 @@
 """Images to correspondences: pyramidal Lucas-Kanade from frame to frame, chained over the gap."""
 
 from dataclasses import dataclass
+import math
 
 import cv2
 import numpy as np
@@ -46,8 +47,8 @@ class FeatureTracker:
     """
     Follows corners from frame to frame and pairs frames at a gap.
 
-    Chains of short steps follow a large displacement as far as the small ones, at a cost for each frame that
-    does not depend on the gap.
+    Chains of short steps follow a large displacement as far as the small ones, at a cost for each
+    frame that does not depend on the gap.
     """
 
     def __init__(self, config: TrackingConfig | None = None) -> None:
@@ -102,7 +103,7 @@ class FeatureTracker:
         return self._pair(grey, stamp, fault)
 
     def _pair(self, grey: GreyImage, stamp: int, fault: str) -> TrackedFrame:
-        """Join the frame with the one that lies the gap before it, and remember it for later ones."""
+        """Join the frame with the one a gap before it, and remember it for later ones."""
         newer = Snapshot(self._index, stamp, self._ids, self._points)
         older = self._history.partner(newer)
         waiting = self._history.waiting_for(newer)
@@ -143,8 +144,9 @@ class FeatureTracker:
         if not len(self._points):
             return
         config = self.config
+        more_levels = max(0, round(math.log2(max(new.shape) / 640)))
         settings = {
-            'winSize': (config.window, config.window), 'maxLevel': config.levels,
+            'winSize': (config.window, config.window), 'maxLevel': config.levels + more_levels,
             'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, config.iterations, 0.03),
             'minEigThreshold': MIN_EIGENVALUE}
         start = self._points[:, None, :]

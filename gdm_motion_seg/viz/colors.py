@@ -12,7 +12,7 @@ PALETTE: tuple[tuple[int, int, int], ...] = (
     (213, 94, 0),     # vermillion
     (0, 114, 178),    # blue
 )
-"""Red, green, blue of Okabe and Ito's palette without black; sky blue for the static world, usually 0."""
+"""Red, green, blue of Okabe and Ito's palette without black; the static world is usually 0."""
 
 OUTLIER_RGB = (150, 150, 150)
 """Red, green, blue of points without a motion."""
