@@ -73,12 +73,13 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
     pipeline, summary, start = MotionPipeline(config, config.seed), Summary(), time.monotonic()
     total = min(filter(None, (source.count, args.frames)), default=None)
     with output_folder(out, args.overwrite) as folder:
-        with AnswerFiles(folder, source.fps, source.camera, args.storage, not args.no_bag,
+        with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
                          not args.no_video, not args.no_tables) as files, \
                 console.progress_bar(source.path.name, total) as advance:
             for frame in source:
+                pipeline.camera = source.camera_of(frame)
                 result = pipeline.process(frame.image, frame.stamp)
-                files.write(frame, result)
+                files.write(frame, result, pipeline.camera)
                 summary.add(result)
                 advance(summary.frames)
                 if summary.frames == args.frames:

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.io.bags import BagWriter
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.io.videos import VideoWriter
-from gdm_motion_seg.msgs.camera_info import Camera
 from gdm_motion_seg.msgs.clouds import header_of, Rows
 from gdm_motion_seg.msgs.images import encode_compressed
 from gdm_motion_seg.msgs.keypoints import keypoint_rows, keypoints_cloud
@@ -30,16 +30,13 @@ NAMESPACE = '/motion_seg'
 class AnswerBag:
     """Writes the node's topics into a bag."""
 
-    def __init__(self, writer: BagWriter, camera: Camera | None) -> None:
-        """Use a calibration where there is one, as the node does."""
-        self._writer, self._camera = writer, camera
+    def __init__(self, writer: BagWriter) -> None:
+        """Write into a bag that is open."""
+        self._writer = writer
 
-    def write(self, frame: Frame, result: FrameResult) -> None:
+    def write(self, frame: Frame, result: FrameResult, camera: Camera) -> None:
         """Write the keypoints, motions and markers of one frame."""
         types, pair = rosbags_types(), result.correspondences
-        camera = self._camera
-        if camera is None or camera.image_size != pair.image_size:
-            camera = Camera.guess(pair.image_size)
         header = header_of(types, result.stamp, frame.frame_id)
         rays = camera.rays(pair.x2)
         self._put('keypoints', keypoints_cloud(types, header, result, rays), result.stamp)
@@ -70,7 +67,7 @@ class Table:
     def write(self, stamp: int, rows: Rows) -> None:
         """Write the rows of one frame."""
         names = [n for n in rows.dtype.names or () if n not in self._leave_out]
-        columns = {n: rows[n].reshape(len(rows), -1) for n in names}
+        columns = {n: rows[n][:, None] if rows[n].ndim == 1 else rows[n] for n in names}
         if not self._has_header:
             self._has_header = True
             self._csv.writerow(['stamp', *(
@@ -88,11 +85,11 @@ class Table:
 class AnswerFiles:
     """All files of an offline run in one folder: ``answers/`` (a bag), ``overlay.mp4`` and two tables."""
 
-    def __init__(self, folder: Path, fps: float, camera: Camera | None = None, storage: str = 'mcap',
+    def __init__(self, folder: Path, fps: float, storage: str = 'mcap',
                  bag: bool = True, video: bool = True, tables: bool = True) -> None:
         """Open the files that are wanted in a folder that exists."""
         self._writer = BagWriter(folder / 'answers', storage) if bag else None
-        self._answers = AnswerBag(self._writer, camera) if self._writer else None
+        self._answers = AnswerBag(self._writer) if self._writer else None
         self._video = VideoWriter(folder / 'overlay.mp4', fps) if video else None
         self._keypoints = Table(folder / 'keypoints.csv', ('x', 'y', 'z', 'rgb')) if tables else None
         self._motions = Table(folder / 'motions.csv') if tables else None
@@ -109,10 +106,11 @@ class AnswerFiles:
                 with suppress(*((InputError, OSError) if error is not None else ())):
                     file.close()
 
-    def write(self, frame: Frame, result: FrameResult) -> None:
-        """Write what is known after one frame."""
+    def write(self, frame: Frame, result: FrameResult, camera: Camera | None = None) -> None:
+        """Write what is known after one frame; without a calibration the rays are a guess, as the node's."""
+        camera = camera or Camera.guess(result.correspondences.image_size)
         if self._answers:
-            self._answers.write(frame, result)
+            self._answers.write(frame, result, camera)
         if self._video or self._answers:
             overlay = draw_overlay(frame.image, result)
             if self._video:
@@ -120,6 +118,6 @@ class AnswerFiles:
             if self._answers:
                 self._answers.write_overlay(frame, result, overlay)
         if self._keypoints and self._motions:
-            rays = result.correspondences.x2  # the table leaves the rays out; it speaks of pixels
+            rays = camera.rays(result.correspondences.x2)
             self._keypoints.write(result.stamp, keypoint_rows(result, rays))
             self._motions.write(result.stamp, motion_rows(result))

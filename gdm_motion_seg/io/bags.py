@@ -16,8 +16,9 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource
-from gdm_motion_seg.msgs.camera_info import Camera, decode_camera_info
+from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed, decode_image
 
@@ -141,15 +142,15 @@ class BagReader:
                              f'{", ".join(images)}')
         return images[0]
 
-    def camera(self, image_topic: str) -> Camera | None:
-        """Return the calibration that was recorded beside an image topic, if there is one."""
+    def camera(self, image_topic: str) -> tuple[Camera, str] | None:
+        """Return the calibration recorded beside an image topic and its frame_id, if there is one."""
         base = image_topic.removesuffix('/compressed').rpartition('/')[0]
         topic = f'{base}/camera_info'
         if self.topics.get(topic) != CAMERA_INFO:
             return None
         for _, _, message in self.messages(topic):
             try:
-                return decode_camera_info(_with_ros2_names(message))
+                return decode_camera_info(_with_ros2_names(message)), message.header.frame_id
             except InputError:
                 return None
         return None
@@ -174,7 +175,7 @@ class BagSource(FrameSource):
             count, seconds = self._reader.count(self.topic), self._reader.seconds
             super().__init__(path, count,
                              min(max(count / seconds, 1.0), 240.0) if seconds > 0 else DEFAULT_FPS)
-            self.camera = self._reader.camera(self.topic)
+            self._camera = self._reader.camera(self.topic)
         except BaseException:
             self._reader.close()
             raise
@@ -182,6 +183,17 @@ class BagSource(FrameSource):
     def close(self) -> None:
         """Close the bag."""
         self._reader.close()
+
+    def camera_of(self, frame: Frame) -> Camera | None:
+        """Return the calibration, as the node does: if it is for this size and this frame_id."""
+        if self._camera is None:
+            return None
+        camera, camera_frame = self._camera
+        try:
+            check_fits(camera, camera_frame, frame.size, frame.frame_id)
+        except InputError:
+            return None
+        return camera
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:
         decode = decode_compressed if self._compressed else decode_image

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.msgs.camera_info import Camera
+from gdm_motion_seg.geometry.distortion import Camera
 
 START_STAMP = 1_000_000_000
 """Stamp of the first frame where a source has no clock: not 0, which ROS takes for 'no time'."""
@@ -32,6 +32,11 @@ class Frame:
     frame_id: str = 'camera'
     """Name of the camera's coordinate frame."""
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height in pixels."""
+        return self.image.shape[1], self.image.shape[0]
+
 
 class FrameSource(ABC):
     """
@@ -43,8 +48,6 @@ class FrameSource(ABC):
     def __init__(self, path: Path, count: int | None, fps: float) -> None:
         """Name the source; ``count`` is None if nobody knows before the end."""
         self.path, self.count, self.fps = path, count, fps
-        self.camera: Camera | None = None
-        """Calibration, where the source has one."""
         self.skipped = 0
         """Frames that could not be decoded and were left out."""
 
@@ -60,20 +63,23 @@ class FrameSource(ABC):
     def close(self) -> None:
         """Give back what the source holds."""
 
+    def camera_of(self, frame: Frame) -> Camera | None:
+        """Return the calibration that belongs to a frame; None where there is none."""
+        return None
+
     @abstractmethod
     def _frames(self) -> Iterator[tuple[str, Frame]]:
         """Yield each frame with a name for it that a person understands."""
 
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames; raises InputError where the size changes or where there is none."""
-        first: tuple[int, ...] | None = None
+        first: tuple[int, int] | None = None
         for name, frame in self._frames():
-            shape = frame.image.shape[:2]
-            if first is None:
-                first = shape
-            elif shape != first:
-                raise InputError(f'{self.path} mixes sizes: {name} has {shape[1]} x {shape[0]} pixels, '
-                                 f'the frames before it {first[1]} x {first[0]}')
+            size = frame.size
+            first = first or size
+            if size != first:
+                raise InputError(f'{self.path} mixes sizes: {name} has {size[0]} x {size[1]} pixels, '
+                                 f'the frames before it {first[0]} x {first[1]}')
             yield frame
         if first is None:
             raise InputError(f'{self.path} holds no image that can be read')
