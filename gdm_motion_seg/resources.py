@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the files of ``config/`` and ``launch/`` are: installed by colcon or pip, or in a source checkout."""
+"""Where the files of ``config/`` and ``launch/`` are: installed, or in a source checkout."""
 
 from collections.abc import Iterator
 import os
@@ -14,7 +14,7 @@ _PACKAGE = 'gdm_motion_seg'
 
 
 def resource(folder: str, name: str) -> Path:
-    """Return the path of a file that comes with the package, for instance ``config``, ``fastdds.xml``."""
+    """Return the path of a file of the package, for instance ``config``, ``fastdds.xml``."""
     places = list(_places())
     for place in places:
         path = place / folder / name

@@ -1,10 +1,10 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Structured numpy arrays to PointCloud2 and back: one field of the dtype is one field of the message."""
+"""Structured numpy arrays to PointCloud2 and back: a field of the dtype is one of the message."""
 
 import sys
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,8 @@ def cloud_from_rows(types: Any, header: Any, rows: Rows) -> Any:
 def _fields(types: Any, dtype: np.dtype[Any]) -> list[Any]:
     fields = []
     for name in dtype.names or ():
-        field, offset = (dtype.fields or {})[name][:2]
+        assert dtype.fields is not None
+        field, offset = dtype.fields[name][:2]
         base, shape = field.subdtype or (field, (1,))
         fields.append(types.PointField(name=name, offset=offset, datatype=_DATATYPES[base],
                                        count=int(np.prod(shape))))
@@ -56,9 +57,9 @@ def _fields(types: Any, dtype: np.dtype[Any]) -> list[Any]:
 
 
 def rows_from_cloud(message: Any) -> Rows:
-    """View a sensor_msgs/PointCloud2 as a structured array; raises InputError if it contradicts itself."""
+    """View a sensor_msgs/PointCloud2 as a structured array; InputError where they differ."""
     names, formats, offsets = [], [], []
-    order = '>' if message.is_bigendian else '<'
+    order: Literal['>', '<'] = '>' if message.is_bigendian else '<'
     for field in message.fields:
         if field.datatype not in _DTYPES:
             raise InputError(f'the field {field.name!r} has the unknown datatype {field.datatype}')

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The size of a compressed image from its file header, and whether it is all there, without decoding it."""
+"""The size of a compressed image, and whether it is all there, without decoding it."""
 
 import struct
 
@@ -18,9 +18,10 @@ _WITHOUT_LENGTH = frozenset(range(0xD0, 0xD9)) | {0x01}
 
 def compressed_size(data: bytes) -> tuple[int, int]:
     """
-    Return width and height of a whole JPEG or PNG file, or raise an InputError that says what is wrong.
+    Return width and height of a whole JPEG or PNG file, or raise an InputError.
 
-    Decoders fill what is missing from a truncated file with grey, which would be tracked; so the end must be there.
+    Decoders fill what is missing from a truncated file with grey, which would be tracked; so the
+    end must be there.
     """
     if not data:
         raise InputError('the compressed image is empty')

@@ -4,8 +4,9 @@
 """
 The one place that knows cv_bridge.
 
-A robot has it with ROS, a machine with pip alone has not (the package of that name there is ROS 1's and is never asked
-for). It is used for what it converts rightly; everything else goes through our own conversion, with the same result.
+A robot has it with ROS, a machine with pip alone has not (the package of that name there is ROS
+1's and is never asked for). It is used for what it converts rightly; everything else goes through
+our own conversion, with the same result.
 """
 
 from functools import lru_cache
@@ -31,7 +32,8 @@ def available() -> bool:
 
 
 def can_convert(message: Any, dtype: type, channels: int) -> bool:
-    """Whether cv_bridge is installed and reads this message rightly: it skews rows that it cannot divide by pixels."""
+    """Whether cv_bridge is installed and reads this message rightly."""
+    # It skews images whose rows are not a whole number of pixels, and fails on big-endian ones.
     pixel = np.dtype(dtype).itemsize * channels
     return not message.is_bigendian and message.step % pixel == 0 and available()
 

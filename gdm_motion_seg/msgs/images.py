@@ -4,9 +4,10 @@
 """
 Image messages to arrays, and back.
 
-Every message is checked before a byte of it is read: a header that contradicts its data raises an InputError with the
-reason. The result is always grey (height, width) or BGR (height, width, 3), 8-bit or 16-bit as the camera sends it;
-where the message already holds that, it is a view of the message and nothing is copied.
+Every message is checked before a byte of it is read: a header that contradicts its data raises an
+InputError with the reason. The result is always grey (height, width) or BGR (height, width, 3),
+8-bit or 16-bit as the camera sends it; where the message already holds that, it is a view of the
+message and nothing is copied.
 """
 
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class _Encoding:
 
 
 def _encodings() -> dict[str, _Encoding]:
-    table = {}
+    table: dict[str, _Encoding] = {}
     for bits, dtype in ((8, np.uint8), (16, np.uint16)):
         grey = 'mono8' if bits == 8 else 'mono16'
         table |= {grey: _Encoding(dtype, 1), f'{bits}UC1': _Encoding(dtype, 1),
@@ -46,9 +47,10 @@ def _encodings() -> dict[str, _Encoding]:
                   f'bgra{bits}': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
                   f'{bits}UC4': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
                   f'rgba{bits}': _Encoding(dtype, 4, cv2.COLOR_RGBA2BGR)}
-        # ROS names a pattern by its first two rows, OpenCV by the second pixel of the second row and its left neighbour.
+        # ROS names a pattern by its first two rows, OpenCV by the second from its second pixel on.
         for ros, opencv in (('rggb', 'BG'), ('bggr', 'RG'), ('gbrg', 'GR'), ('grbg', 'GB')):
-            table[f'bayer_{ros}{bits}'] = _Encoding(dtype, 1, getattr(cv2, f'COLOR_Bayer{opencv}2BGR'))
+            code = getattr(cv2, f'COLOR_Bayer{opencv}2BGR')
+            table[f'bayer_{ros}{bits}'] = _Encoding(dtype, 1, code)
     for name in ('yuv422', 'uyvy'):
         table[name] = _Encoding(np.uint8, 2, cv2.COLOR_YUV2BGR_UYVY)
     for name in ('yuv422_yuy2', 'yuyv'):
@@ -79,7 +81,7 @@ def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True
         pixels = cv_bridge_adapter.pixels(message)
     else:
         pixels = _pixels(message, encoding)
-    return pixels if encoding.to_bgr is None else cv2.cvtColor(pixels, encoding.to_bgr)
+    return pixels if encoding.to_bgr is None else _cvt_color(pixels, encoding.to_bgr)
 
 
 def _check_layout(message: Any, max_pixels: int) -> _Encoding:
@@ -118,6 +120,10 @@ def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
     return view if dtype.isnative else view.astype(dtype.newbyteorder('='))
 
 
+def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:
+    return cv2.cvtColor(pixels, code)
+
+
 def _quoted(text: str, limit: int = 40) -> str:
     """Quote what a stranger sent, without its line breaks and not endlessly."""
     return repr(text if len(text) <= limit else text[:limit] + '...')
@@ -127,17 +133,19 @@ def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     """
     Read a sensor_msgs/CompressedImage (JPEG or PNG) as 8-bit grey or BGR.
 
-    The size is read from the file's own header first, so that a small message cannot ask for a large memory.
+    The size is read from the file's own header first, so that a small message cannot ask for much
+    memory.
     """
     data = bytes(message.data)
     width, height = compressed_size(data)
     if width == 0 or height == 0:
         raise InputError(f'the compressed image is empty ({width} x {height} pixels)')
     if width * height > max_pixels:
-        raise InputError(f'the compressed image has {width} x {height} pixels, more than the limit '
-                         f'of {max_pixels} (max_image_pixels)')
+        raise InputError(f'the compressed image has {width} x {height} pixels, more than the '
+                         f'limit of {max_pixels} (max_image_pixels)')
     try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION)
+        image = cv2.imdecode(np.frombuffer(data, np.uint8),
+                             cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION)
     except cv2.error:
         image = None
     if image is None:
@@ -151,7 +159,8 @@ def encode_image(types: Any, header: Any, image: npt.NDArray[np.uint8]) -> Any:
     pixels = np.ascontiguousarray(image, np.uint8)
     height, width = pixels.shape[:2]
     return types.Image(
-        header=header, height=height, width=width, encoding='mono8' if pixels.ndim == 2 else 'bgr8',
+        header=header, height=height, width=width,
+        encoding='mono8' if pixels.ndim == 2 else 'bgr8',
         is_bigendian=int(sys.byteorder == 'big'), step=pixels.nbytes // height,
         data=types.octets(pixels.reshape(-1)))
 

@@ -18,17 +18,17 @@ KEYPOINT = np.dtype([
     ('x', np.float32), ('y', np.float32), ('z', np.float32),
     ('u', np.float32), ('v', np.float32), ('u_prev', np.float32), ('v_prev', np.float32),
     ('label', np.int32), ('track_id', np.uint32), ('residual', np.float32), ('rgb', np.float32)])
-"""The fields of a keypoint; docs/ros.md says what each one means. None of them is ever NaN."""
+"""The fields of a keypoint (docs/ros.md says what each one means); none of them is ever NaN."""
 
 NO_RESIDUAL = -1.0
 """``residual`` of a point for which there is no motion to measure the distance to."""
 
 
 def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
-    """Fill one row for each correspondence; ``rays`` are the (N, 2) directions x, y at depth 1."""
+    """Fill one row for each correspondence; ``rays`` are the (N, 3) directions x, y, 1."""
     pair, segmentation = result.correspondences, result.segmentation
     rows = np.zeros(len(pair), KEYPOINT)
-    rows['x'], rows['y'], rows['z'] = rays[:, 0], rays[:, 1], 1.0
+    rows['x'], rows['y'], rows['z'] = known_rays(rays).T
     rows['u'], rows['v'] = pair.x2.T
     rows['u_prev'], rows['v_prev'] = pair.x1.T
     rows['label'] = identities(segmentation)
@@ -39,17 +39,23 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
     return rows
 
 
+def known_rays(rays: FloatArray) -> FloatArray:
+    """Return the rays, zero for pixels that the lens model cannot map."""
+    return np.where(np.isfinite(rays).all(axis=1, keepdims=True), rays, 0.0)
+
+
 def identities(segmentation: MotionSegmentation) -> IntArray:
-    """Return the identity over time of each point's motion (the id in ``~/motions``), or OUTLIER."""
+    """Return the identity over time of each point's motion (as in ``~/motions``), or OUTLIER."""
     # The last entry is found by the label -1.
     ids = np.array([motion.id for motion in segmentation.motions] + [OUTLIER], np.int64)
     return ids[segmentation.labels]
 
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
-    """Pack the colours of motions as PCL and RViz want them: 0x00RRGGBB in the bits of a float32."""
+    """Pack the colours of motions as PCL and RViz do: 0x00RRGGBB in the bits of a float32."""
     wanted, inverse = np.unique(ids, return_inverse=True)
-    bits = np.array([r << 16 | g << 8 | b for r, g, b in map(motion_rgb, wanted.tolist())], np.uint32)
+    colours = map(motion_rgb, wanted.tolist())
+    bits = np.array([r << 16 | g << 8 | b for r, g, b in colours], np.uint32)
     return bits[inverse].view(np.float32)
 
 

@@ -20,21 +20,23 @@ TEXT_HEIGHT = 0.04
 def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray,
                   previous_rays: FloatArray) -> Any:
     """Build the visualization_msgs/MarkerArray; whatever was drawn before goes away with it."""
+    # A pixel that the lens model cannot map has no place in space.
+    placed = np.isfinite(rays).all(axis=1) & np.isfinite(previous_rays).all(axis=1)
     labels = result.segmentation.labels
     markers = [_marker(types, header, 'flow', 0, types.Marker.DELETEALL)]
     # Outliers first and thin, so that motions are drawn over them.
     named = [(OUTLIER, OUTLIER)] + [(k, m.id) for k, m in enumerate(result.segmentation.motions)]
     for label, motion_id in named:
-        members = np.flatnonzero(labels == label)
+        members = np.flatnonzero((labels == label) & placed)
         if len(members) == 0:
             continue
-        lines = np.stack([previous_rays[members], rays[members]], axis=1).reshape(-1, 2)
+        lines = np.stack([previous_rays[members], rays[members]], axis=1).reshape(-1, 3)
         outlier = label == OUTLIER
         markers.append(_marker(
             types, header, 'outliers' if outlier else 'flow', max(motion_id, 0),
             types.Marker.ADD, types.Marker.LINE_LIST, colour=_colour(types, motion_id),
             scale=(LINE_WIDTH / 2 if outlier else LINE_WIDTH, 0.0, 0.0),
-            points=[types.Point(x=x, y=y, z=1.0) for x, y in lines.tolist()]))
+            points=[types.Point(x=x, y=y, z=z) for x, y, z in lines.tolist()]))
         if not outlier:
             motion = result.segmentation.motions[label]
             top = rays[members].min(axis=0)[1] - TEXT_HEIGHT

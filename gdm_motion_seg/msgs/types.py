@@ -4,9 +4,9 @@
 """
 Which classes a message is built from: those of ROS 2 on a robot, those of rosbags without ROS.
 
-Both have the same fields under the same names, so that one builder serves both and the serialised bytes are the same.
-They differ in how octets are held and in that rosbags wants every field given; :class:`MessageTypes` hides the first,
-and the builders give every field.
+Both have the same fields under the same names, so that one builder serves both and the serialised
+bytes are the same. They differ in how octets are held and in that rosbags wants every field given;
+:class:`MessageTypes` hides the first, and the builders give every field.
 """
 
 from collections.abc import Callable
@@ -18,12 +18,14 @@ from typing import Any
 from gdm_motion_seg.errors import MissingDependencyError
 
 _MESSAGES = (
-    'builtin_interfaces/Time', 'builtin_interfaces/Duration', 'std_msgs/Header', 'std_msgs/ColorRGBA',
-    'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose', 'geometry_msgs/Vector3',
+    'builtin_interfaces/Time', 'builtin_interfaces/Duration', 'std_msgs/Header',
+    'std_msgs/ColorRGBA', 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose',
+    'geometry_msgs/Vector3',
     'sensor_msgs/Image', 'sensor_msgs/CompressedImage', 'sensor_msgs/CameraInfo',
     'sensor_msgs/PointCloud2', 'sensor_msgs/PointField', 'visualization_msgs/Marker',
-    'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile', 'diagnostic_msgs/DiagnosticArray',
-    'diagnostic_msgs/DiagnosticStatus', 'diagnostic_msgs/KeyValue')
+    'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile',
+    'diagnostic_msgs/DiagnosticArray', 'diagnostic_msgs/DiagnosticStatus',
+    'diagnostic_msgs/KeyValue')
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ class NodeConfig(PipelineConfig):
         'raw', 'Type of the image topic: raw (Image) or compressed (CompressedImage).',
         choices=('raw', 'compressed'), runtime=False)
     image_reliability: str = setting(
-        'best_effort', 'Reliability of the image subscription; best_effort takes images from any publisher.',
+        'best_effort',
+        'Reliability of the image subscription; best_effort takes images from any publisher.',
         choices=('best_effort', 'reliable'), runtime=False)
     image_depth: int = setting(
         1, 'Queue depth of the image subscription; the newest image wins in any case.',
@@ -38,4 +39,5 @@ class NodeConfig(PipelineConfig):
         5.0, 'Without an answer for so long while images arrive, or without an image, the '
         'diagnostics say so.', low=0.5, high=3600.0, unit='s')
     seed: int = setting(
-        0, 'Seed of every random step: same images, same answers.', low=0, high=2**31 - 1, runtime=False)
+        0, 'Seed of every random step: same images, same answers.', low=0, high=2**31 - 1,
+        runtime=False)

@@ -30,8 +30,8 @@ def main(args: list[str] | None = None) -> int:
         signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
         stop.set()
 
-    # The main thread only waits: Python runs signal handlers there, and a wait within the middleware or a solve
-    # would hold them back.
+    # The main thread only waits: Python runs signal handlers there, and a wait within the
+    # middleware or a solve would hold them back.
     signal.signal(signal.SIGINT, on_signal)
     signal.signal(signal.SIGTERM, on_signal)
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

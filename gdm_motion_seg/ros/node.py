@@ -6,19 +6,25 @@
 import time
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
 
 from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.msgs.clouds import header_of
+from gdm_motion_seg.msgs.diagnostics import diagnostics_array
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.health import input_health, output_health, Source
+from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor
 from gdm_motion_seg.ros.publishers import Publishers
-from gdm_motion_seg.ros.qos import image_qos
-from gdm_motion_seg.ros.statistics import Statistics
+from gdm_motion_seg.ros.qos import image_qos, mismatch
 from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.tracking.mask import load_mask
 
@@ -36,7 +42,8 @@ class MotionSegNode(LifecycleNode):
     """
     A managed node around one pipeline.
 
-    The callbacks only hand over messages. One worker decodes, processes and publishes; the newest image wins.
+    The callbacks only hand over messages. One worker decodes, processes and publishes; the newest
+    image wins.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -49,19 +56,26 @@ class MotionSegNode(LifecycleNode):
         self._worker: NewestWins[Arrival] | None = None
         self._inputs: list[Subscription] = []
         self._reset_service: Any = None
+        self._active_since: float | None = None
+        self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._diagnostics_timer = self._make_timer(self.config.diagnostics_period_s)
 
     @property
     def config(self) -> NodeConfig:
-        """The settings as they are now."""
+        """Return the settings as they are now."""
         return self._settings.config
 
     @property
     def image_topic(self) -> str:
-        """The topic that images come from, by the convention of image_transport."""
+        """Return the topic that images come from, by the convention of image_transport."""
         topic = str(self.resolve_topic_name('image'))
         if self.config.image_transport == 'raw' or topic.endswith('/compressed'):
             return topic
         return topic + '/compressed'
+
+    @property
+    def _image_type(self) -> type:
+        return CompressedImage if self.config.image_transport == 'compressed' else Image
 
     def autostart(self) -> None:
         """Bring the node to active by itself, if its settings say so."""
@@ -87,13 +101,13 @@ class MotionSegNode(LifecycleNode):
         assert self._processor is not None
         self._processor.reset()
         self._worker = NewestWins(self._processor.process, self._processor.failed)
-        kind = CompressedImage if self.config.image_transport == 'compressed' else Image
         self._inputs.append(self.create_subscription(
-            kind, self.image_topic, self._take_image, image_qos(self.config)))
+            self._image_type, self.image_topic, self._take_image, image_qos(self.config)))
         if self.config.use_camera_info:
             self._inputs.append(self.create_subscription(
                 CameraInfo, 'camera_info', self._processor.take_camera_info,
                 image_qos(self.config)))
+        self._active_since = time.monotonic()
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -135,7 +149,40 @@ class MotionSegNode(LifecycleNode):
         response.success, response.message = True, 'tracks and identities are forgotten'
         return response
 
+    def _make_timer(self, period: float) -> Timer:
+        # By the steady clock: diagnostics are wanted most when the clock of a bag stands still.
+        return self.create_timer(period, self._publish_diagnostics,
+                                 clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish_diagnostics(self) -> None:
+        name, state = self.get_name(), self._state_machine.current_state[1]
+        snapshot, patience = self._statistics.snapshot(), self.config.watchdog_s
+        active_for = 0.0 if self._active_since is None else time.monotonic() - self._active_since
+        listeners = {} if self._outputs is None else self._outputs.listeners()
+        healths = (input_health(name, state, active_for, self._source(), snapshot, patience),
+                   output_health(name, state, snapshot, patience, listeners))
+        header = header_of(ros_types(), self._now(), '')
+        self._diagnostics.publish(diagnostics_array(ros_types(), header, healths,
+                                                    self.get_fully_qualified_name()))
+
+    def _source(self) -> Source:
+        """Look at the other end of the image topic."""
+        topic, requested = self.image_topic, image_qos(self.config)
+        publishers = self.get_publishers_info_by_topic(topic)
+        wanted = f'sensor_msgs/msg/{self._image_type.__name__}'
+        problem = ''
+        for publisher in publishers:
+            who = f'{publisher.node_name} publishes on {topic}'
+            if publisher.topic_type != wanted:
+                problem = f'{who} {publisher.topic_type} instead of {wanted}'
+            elif reason := mismatch(publisher.qos_profile, requested):
+                problem = f'{who} with a quality of service that cannot be received: {reason}'
+        return Source(topic, len(publishers), problem)
+
     def _reconfigure(self, config: NodeConfig) -> None:
+        if self._diagnostics_timer.timer_period_ns != round(config.diagnostics_period_s * 1e9):
+            self.destroy_timer(self._diagnostics_timer)
+            self._diagnostics_timer = self._make_timer(config.diagnostics_period_s)
         if self._processor is not None:
             self._processor.reconfigure(config)
 
@@ -143,6 +190,7 @@ class MotionSegNode(LifecycleNode):
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
         self._inputs.clear()
+        self._active_since = None
         worker, self._worker = self._worker, None
         if worker is None or worker.stop(timeout):
             return True

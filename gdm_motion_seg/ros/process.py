@@ -4,7 +4,8 @@
 """
 The node in a process of its own, for the demonstration, the benchmarks and the tests.
 
-Everything runs in a DDS domain of its own on this machine alone, so that it neither disturbs a robot nor is disturbed.
+Everything runs in a DDS domain of its own on this machine alone, so that it neither disturbs a
+robot nor is disturbed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,7 @@ def dds_environment(domain: int | None = None) -> dict[str, str]:
 
 @contextmanager
 def dds_here(domain: int | None = None) -> Iterator[dict[str, str]]:
-    """Set these variables in this process for a while; needed before the first ``rclpy.init`` of a context."""
+    """Set these variables in this process for a while, in which a context is made."""
     wanted = dds_environment(domain)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -60,7 +61,7 @@ class NodeProcess:
 
     Parameters
     ----------
-    parameters
+    settings
         Parameters of the node, ``{'tracking.frame_gap': 3}``.
     remappings
         Topics, ``{'image': '/camera/image_raw'}``.
@@ -71,19 +72,19 @@ class NodeProcess:
 
     """
 
-    def __init__(self, parameters: Mapping[str, Any] | None = None,
+    def __init__(self, settings: Mapping[str, Any] | None = None,
                  remappings: Mapping[str, str] | None = None, domain: int | None = None,
                  log: Path | None = None, arguments: Sequence[str] = ()) -> None:
         """Note what to start."""
         self._command = [sys.executable, '-m', 'gdm_motion_seg.ros.main', '--ros-args',
-                         *_arguments(parameters or {}, remappings or {}), *arguments]
+                         *_arguments(settings or {}, remappings or {}), *arguments]
         self._environment = {**os.environ, **dds_environment(domain), 'PYTHONUNBUFFERED': '1'}
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
-        """The child process."""
+        """Return the child process."""
         if self._process is None:
             raise GdmMotionSegError('the node has not been started')
         return self._process
@@ -128,9 +129,9 @@ class NodeProcess:
         self.stop()
 
 
-def _arguments(parameters: Mapping[str, Any], remappings: Mapping[str, str]) -> list[str]:
+def _arguments(settings: Mapping[str, Any], remappings: Mapping[str, str]) -> list[str]:
     arguments = []
-    for name, value in parameters.items():
+    for name, value in settings.items():
         # JSON is YAML, and quotes a text so that it stays one.
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     for name, topic in remappings.items():

@@ -4,8 +4,8 @@
 """
 What happens to one image message: decode, process, build, publish.
 
-No rclpy in here: the outputs and the message classes are handed in, so that the same way can be tested, fuzzed and
-timed without DDS.
+No rclpy in here: the outputs and the message classes are handed in, so that the same way can be
+tested, fuzzed and timed without DDS.
 """
 
 from collections.abc import Callable
@@ -15,17 +15,18 @@ import time
 from typing import Any, Protocol
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.msgs.camera_info import Camera, check_fits, decode_camera_info
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
-from gdm_motion_seg.msgs.images import decode_compressed, decode_image, encode_compressed, encode_image
-from gdm_motion_seg.msgs.images import ImageArray
+from gdm_motion_seg.msgs.images import (decode_compressed, decode_image, encode_compressed,
+                                        encode_image, ImageArray)
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.statistics import Statistics
+from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.viz.overlay import draw_overlay
 
 KEYPOINTS = 'keypoints'
@@ -57,7 +58,8 @@ class FrameProcessor:
     """
     Owns the pipeline; ``process`` is called by the worker alone, everything else from anywhere.
 
-    Changes of settings and resets are noted and done between two frames, so that a frame sees one set of settings.
+    Changes of settings and resets are noted and done between two frames, so that a frame sees one
+    set of settings.
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
@@ -71,7 +73,7 @@ class FrameProcessor:
         self._warn = warn
         self._now = now
         self._pipeline = MotionPipeline(config, config.seed)
-        self._camera: Camera | None = None
+        self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
         self._next_config: NodeConfig | None = None
         self._reset_wanted = False
@@ -94,7 +96,7 @@ class FrameProcessor:
     def take_camera_info(self, message: Any) -> None:
         """Use a calibration from now on, if it is one."""
         try:
-            self._camera = decode_camera_info(message)
+            self._camera = decode_camera_info(message), message.header.frame_id
         except InputError as error:
             self._camera = None
             self._report('camera_info', str(error))
@@ -109,9 +111,11 @@ class FrameProcessor:
             self._report('refused', f'image refused: {error}')
             return
         try:
+            camera = self._camera_for((image.shape[1], image.shape[0]), header.frame_id)
+            self._pipeline.camera = camera
             result = self._pipeline.process(image, stamp_of(header))
             if not self._closed:
-                self._publish(image, result, header.frame_id)
+                self._publish(image, result, camera, header.frame_id)
         except Exception:
             self._pipeline.reset()
             raise
@@ -139,12 +143,13 @@ class FrameProcessor:
             return decode_compressed(message, limit)
         return decode_image(message, limit)
 
-    def _publish(self, image: ImageArray, result: FrameResult, frame_id: str) -> None:
+    def _publish(self, image: ImageArray, result: FrameResult, camera: Camera | None,
+                 frame_id: str) -> None:
         wanted, types = self._outputs.wanted, self._types
         header = header_of(types, result.stamp, frame_id)
         pair, publish = result.correspondences, self._outputs.publish
         if wanted(KEYPOINTS) or wanted(MARKERS):
-            camera = self._camera_for(pair.image_size, frame_id)
+            camera = camera or Camera.guess(pair.image_size)
             rays = camera.rays(pair.x2)
             if wanted(KEYPOINTS):
                 publish(KEYPOINTS, keypoints_cloud(types, header, result, rays))
@@ -160,16 +165,16 @@ class FrameProcessor:
                 publish(DEBUG_COMPRESSED,
                         encode_compressed(types, header, overlay, self._config.jpeg_quality))
 
-    def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera:
-        """Return the calibration if it belongs to the image, otherwise a plausible one."""
-        camera = self._camera
-        if camera is None:
-            return Camera.guess(size)
+    def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
+        """Return the calibration if there is one and it belongs to the image."""
+        if self._camera is None:
+            return None
+        camera, camera_frame = self._camera
         try:
-            check_fits(camera, size, frame_id)
+            check_fits(camera, camera_frame, size, frame_id)
         except InputError as error:
             self._report('camera_info', str(error))
-            return Camera.guess(size)
+            return None
         return camera
 
     def _account(self, result: FrameResult, arrival: Arrival) -> None:

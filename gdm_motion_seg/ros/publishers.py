@@ -44,6 +44,11 @@ class Publishers:
         """Send a message."""
         self._publishers[name].publish(message)
 
+    def listeners(self) -> dict[str, int]:
+        """Count who listens to each output."""
+        return {name: publisher.get_subscription_count()
+                for name, publisher in self._publishers.items()}
+
     def destroy(self) -> None:
         """Give the publishers back."""
         for publisher in self._publishers.values():

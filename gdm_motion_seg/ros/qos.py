@@ -3,16 +3,16 @@
 
 """Quality of service of the topics, and why two ends do not meet."""
 
-from collections.abc import Iterable
-
-from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSCompatibility, qos_check_compatible
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import (DurabilityPolicy, HistoryPolicy, qos_check_compatible, QoSCompatibility,
+                       QoSProfile, ReliabilityPolicy)
 
 from gdm_motion_seg.ros.config import NodeConfig
 
-_RELIABILITY = {'best_effort': ReliabilityPolicy.BEST_EFFORT, 'reliable': ReliabilityPolicy.RELIABLE}
+_RELIABILITY = {'best_effort': ReliabilityPolicy.BEST_EFFORT,
+                'reliable': ReliabilityPolicy.RELIABLE}
 
-OUTPUT_QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE,
+OUTPUT_QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST,
+                        reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.VOLATILE)
 """Reliable, so that every subscriber matches, RViz's default too."""
 
@@ -24,10 +24,10 @@ def image_qos(config: NodeConfig) -> QoSProfile:
                       durability=DurabilityPolicy.VOLATILE)
 
 
-def mismatch(offered: Iterable[QoSProfile], requested: QoSProfile) -> str:
-    """Say why a publisher's profile cannot serve the requested one; empty if every one can."""
-    for profile in offered:
-        verdict, reason = qos_check_compatible(profile, requested)
-        if verdict == QoSCompatibility.ERROR:
-            return str(reason)
-    return ''
+def mismatch(offered: QoSProfile, requested: QoSProfile) -> str:
+    """Say why a publisher's profile cannot serve the requested one; empty if it can."""
+    verdict, reason = qos_check_compatible(offered, requested)
+    if verdict != QoSCompatibility.ERROR:
+        return ''
+    return ', '.join(part.removeprefix('ERROR:').strip()
+                     for part in str(reason).split(';') if part.strip())

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node publishes, kept as it came over DDS: to be looked at, scored, or written as a rosbag2."""
+"""What the node publishes, as it came over DDS: to be looked at, scored, or kept as a rosbag2."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,13 +20,14 @@ from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
 
+DIAGNOSTICS = '/diagnostics'
 OUTPUTS = {
     '/motion_seg/keypoints': 'sensor_msgs/msg/PointCloud2',
     '/motion_seg/motions': 'sensor_msgs/msg/PointCloud2',
     '/motion_seg/markers': 'visualization_msgs/msg/MarkerArray',
     '/motion_seg/debug_image': 'sensor_msgs/msg/Image',
     '/motion_seg/debug_image/compressed': 'sensor_msgs/msg/CompressedImage',
-    '/diagnostics': 'diagnostic_msgs/msg/DiagnosticArray',
+    DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
 }
 """Topics and types of everything that the node publishes, in the root namespace."""
 
@@ -58,9 +59,10 @@ class Recorder:
 
     def __init__(self, node: Node, topics: Mapping[str, str] | None = None,
                  depth: int = 1000) -> None:
-        """Subscribe; ``topics`` maps names to types, everything that the node publishes by default."""
+        """Subscribe; ``topics`` maps names to types, OUTPUTS by default; diagnostics always."""
         self._node = node
-        self._types = dict(OUTPUTS if topics is None else topics)
+        self._types = {DIAGNOSTICS: OUTPUTS[DIAGNOSTICS]}
+        self._types |= OUTPUTS if topics is None else topics
         self._records: list[Record] = []
         self._changed = threading.Condition()
         qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST,
@@ -97,18 +99,29 @@ class Recorder:
         with self._changed:
             self._records.clear()
 
-    def wait_for_publishers(self, timeout: float) -> bool:
-        """Wait until somebody publishes on every topic; returns whether that was in time."""
-        from gdm_motion_seg.ros.session import wait_until
-        return wait_until(lambda: all(self._node.count_publishers(t) for t in self._types), timeout)
+    def wait_until_heard(self, timeout: float) -> bool:
+        """
+        Wait until the node itself says, in its diagnostics, that this recorder listens.
+
+        Discovery has two ends: that a publisher is seen here does not mean that it sees us yet.
+        """
+        wanted = {f'listeners of {topic.partition("/motion_seg/")[2]}'
+                  for topic in self._types if '/motion_seg/' in topic}
+        return self.wait_for(lambda: wanted <= self._heard(), timeout)
+
+    def _heard(self) -> set[str]:
+        """Return which outputs have listeners, by the last diagnostics."""
+        message = self.last(DIAGNOSTICS)
+        return {pair.key for status in (message.status if message else ())
+                for pair in status.values if pair.value != '0'}
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, tried whenever a message comes."""
         with self._changed:
             return self._changed.wait_for(condition, timeout)
 
-    def write(self, path: Path, compress: bool = False) -> None:
-        """Write everything as a rosbag2 (mcap) that ``ros2 bag`` reads; the folder must not exist."""
+    def write(self, path: Path) -> None:
+        """Write everything as a rosbag2 (mcap); the folder must not exist."""
         write_bag(path, self.records(), self._types)
 
     def close(self) -> None:

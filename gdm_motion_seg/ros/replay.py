@@ -59,10 +59,10 @@ class BagPlayer:
     reliable
         Offer reliable instead of best-effort delivery.
     topics
-        Those to play, with the names to publish them under; all under their own names if not given.
+        Those to play, with the names to publish them under; all under their own if not given.
     transform
-        Called with a topic and a message's bytes before it is published; returns the bytes to publish, or None to
-        leave it out.
+        Called with a topic and a message's bytes before it is published; returns the bytes to
+        publish, or None to leave it out.
 
     """
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A ROS 2 context with one node that spins in the background: the other end of the node's topics."""
+"""A ROS 2 context with one node that spins in the background: the other end of the topics."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -65,7 +65,7 @@ class Session:
                 raise GdmMotionSegError(f'there is no service {service}')
             future = client.call_async(request)
             if not wait_until(future.done, timeout):
-                raise GdmMotionSegError(f'the service {service} did not answer within {timeout:g} s')
+                raise GdmMotionSegError(f'{service} did not answer within {timeout:g} s')
             return future.result()
         finally:
             self.node.destroy_client(client)

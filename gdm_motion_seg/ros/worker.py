@@ -12,9 +12,10 @@ Item = TypeVar('Item')
 
 class NewestWins(Generic[Item]):
     """
-    Hands items to one thread; an item that is still waiting when the next one comes is dropped.
+    Hands items to one thread; one that still waits when the next comes is dropped.
 
-    ``handle`` runs in the worker's thread. What it raises goes to ``on_error`` and the worker lives on.
+    ``handle`` runs in the worker's thread. What it raises goes to ``on_error``, and the worker
+    lives on.
     """
 
     def __init__(self, handle: Callable[[Item], None],

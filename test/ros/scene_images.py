@@ -15,7 +15,7 @@ def textured(height, width, seed):
 
 
 def grey_frame(index, size=(320, 240), seed=0):
-    """Return frame ``index`` of a background that moves right and a square that moves down and left."""
+    """Return frame ``index`` of a background that moves right and a square that moves down."""
     width, height = size
     world = textured(height, width + 200, seed)
     image = world[:, 150 - 2 * index:150 - 2 * index + width].copy()

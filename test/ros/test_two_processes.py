@@ -21,22 +21,24 @@ from gdm_motion_seg.ros.session import wait_until  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parent))
 from scene_images import grey_frame  # noqa: E402, I100
 
+KEYPOINTS = '/motion_seg/keypoints'
 PERIOD = 33_333_333
 
 
 def test_keypoints_come_out_for_images_that_go_in(session, tmp_path):
     types = ros_types()
-    recorder = Recorder(session.node, {'/motion_seg/keypoints': 'sensor_msgs/msg/PointCloud2'})
+    recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
     publisher = session.node.create_publisher(types.Image, 'image', 1)
     with NodeProcess({'tracking.frame_gap': 2}, log=tmp_path / 'log') as node:
         assert wait_until(publisher.get_subscription_count, 60), node.output()
+        assert recorder.wait_until_heard(20), node.output()
         for index in range(6):
-            before = len(recorder.records())
             header = header_of(types, (100 + index) * PERIOD, 'camera')
             publisher.publish(encode_image(types, header, grey_frame(index)))
-            assert recorder.wait_for(lambda: len(recorder.records()) > before, 20), node.output()
+            assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > index, 20), \
+                node.output()
         assert node.stop() == 0, node.output()
-    clouds = recorder.messages('/motion_seg/keypoints')
+    clouds = recorder.messages(KEYPOINTS)
     assert [stamp_of(cloud.header) for cloud in clouds] == [(100 + i) * PERIOD for i in range(6)]
     assert {cloud.header.frame_id for cloud in clouds} == {'camera'}
     rows = rows_from_cloud(clouds[-1])

@@ -80,7 +80,7 @@ class Statistics:
             self._tracks, self._motions = tracks, motions
 
     def problem(self, kind: str, sentence: str) -> None:
-        """Count a problem under its kind (``refused``, ``failed``, ``unanswered``) and keep its sentence."""
+        """Count a problem under its kind, for instance ``refused``, and keep its sentence."""
         with self._lock:
             self._counts[kind] += 1
             self._problem, self._problem_at = sentence, self._clock()

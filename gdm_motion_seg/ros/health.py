@@ -1,0 +1,101 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the diagnostics say, from what was measured; no rclpy in here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gdm_motion_seg.msgs.diagnostics import ERROR, Health, OK, WARN
+from gdm_motion_seg.ros.measurements import Snapshot
+
+RECENT_S = 5.0
+"""A problem keeps the level at WARN for so long, so that a person or a monitor sees it."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is known about the other end of the image topic."""
+
+    topic: str
+    publishers: int
+    mismatch: str = ''
+    """Why a publisher's images cannot come through; empty if they can."""
+
+
+def input_health(node: str, state: str, active_for: float, source: Source, snapshot: Snapshot,
+                 patience: float) -> Health:
+    """
+    Tell how the images come.
+
+    Parameters
+    ----------
+    node
+        Name of the node.
+    state
+        Its state in the life cycle.
+    active_for
+        For how many seconds it has been active; 0 if it is not.
+    source
+        The other end of the image topic.
+    snapshot
+        The measurements.
+    patience
+        After how many seconds the lack of images is worth a warning.
+
+    """
+    level, message = _input_level(state, active_for, source, snapshot, patience)
+    counts = snapshot.counts
+    return Health(f'{node}: images', level, message, {
+        'topic': source.topic, 'publishers': str(source.publishers),
+        'rate (Hz)': f'{snapshot.input_rate:.2f}',
+        **{name: str(counts.get(name, 0)) for name in ('received', 'dropped', 'refused')}})
+
+
+def _input_level(state: str, active_for: float, source: Source, snapshot: Snapshot,
+                 patience: float) -> tuple[int, str]:
+    if state != 'active':
+        return OK, f'not listening: the node is {state}'
+    silence = active_for if snapshot.since_input is None else snapshot.since_input
+    if source.mismatch:
+        return ERROR, source.mismatch
+    if silence > patience:
+        if source.publishers == 0:
+            return WARN, f'nobody publishes on {source.topic}'
+        return WARN, f'no image on {source.topic} for {silence:.0f} s, though somebody publishes'
+    if snapshot.since_input is None:
+        return OK, f'waiting for the first image on {source.topic}'
+    return OK, f'{snapshot.input_rate:.1f} images a second'
+
+
+def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
+                  listeners: Mapping[str, int]) -> Health:
+    """Tell how the answers go out; ``patience`` is the watchdog's."""
+    level, message = _output_level(state, snapshot, patience)
+    counts = snapshot.counts
+    problem = snapshot.problem
+    if problem and snapshot.since_problem is not None:
+        problem += f' ({snapshot.since_problem:.0f} s ago)'
+    return Health(f'{node}: motions', level, message, {
+        'state': state, 'rate (Hz)': f'{snapshot.output_rate:.2f}',
+        **{name: str(counts.get(name, 0)) for name in ('answered', 'unanswered', 'failed')},
+        'latency p50 (ms)': f'{1e3 * snapshot.latency[0]:.1f}',
+        'latency p95 (ms)': f'{1e3 * snapshot.latency[1]:.1f}',
+        'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',
+        'age p95 (ms)': f'{1e3 * snapshot.age[1]:.1f}',
+        'tracks': str(snapshot.tracks), 'motions': str(snapshot.motions),
+        'last problem': problem or 'none',
+        **{f'listeners of {name}': str(count) for name, count in listeners.items()}})
+
+
+def _output_level(state: str, snapshot: Snapshot, patience: float) -> tuple[int, str]:
+    if state != 'active':
+        return OK, f'the node is {state}'
+    if snapshot.waiting > patience:
+        reason = f': {snapshot.problem}' if snapshot.problem else ''
+        return ERROR, f'no frame answered for {snapshot.waiting:.0f} s while images come{reason}'
+    if snapshot.since_problem is not None and snapshot.since_problem < RECENT_S:
+        return WARN, snapshot.problem
+    if snapshot.since_output is None:
+        return OK, 'no frame answered yet'
+    return OK, f'{snapshot.motions} motions of {snapshot.tracks} tracks'
