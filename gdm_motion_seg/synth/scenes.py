@@ -19,12 +19,12 @@ PALETTES: dict[str, tuple[tuple[int, int, int], ...]] = {
     'plaster': ((176, 186, 196), (150, 160, 172), (122, 134, 150), (196, 200, 204), (110, 118, 126)),
     'wood': ((88, 122, 158), (70, 98, 130), (112, 150, 186), (60, 84, 112), (136, 166, 190)),
     'slate': ((132, 116, 100), (104, 92, 82), (164, 150, 136), (84, 78, 74), (190, 182, 174)),
-    'red': ((60, 60, 220), (90, 110, 235), (40, 40, 150), (120, 160, 240), (210, 220, 240)),
-    'blue': ((220, 130, 50), (235, 180, 110), (150, 80, 30), (240, 220, 190), (190, 100, 90)),
-    'green': ((90, 180, 70), (60, 130, 50), (140, 215, 150), (70, 200, 190), (210, 235, 215)),
-    'yellow': ((60, 200, 230), (40, 150, 200), (120, 225, 240), (50, 110, 160), (215, 235, 240)),
+    'brick': ((92, 104, 168), (112, 128, 186), (70, 76, 120), (140, 160, 200), (190, 200, 214)),
+    'denim': ((160, 122, 88), (184, 156, 124), (116, 86, 64), (206, 192, 172), (148, 110, 100)),
+    'olive': ((88, 138, 118), (66, 104, 92), (128, 172, 150), (84, 150, 150), (192, 208, 196)),
+    'straw': ((110, 172, 190), (86, 134, 160), (140, 192, 206), (74, 104, 130), (196, 210, 214)),
 }
-"""Colours of the textures as (blue, green, red): quiet ones for the world, loud ones for movers."""
+"""Colours of the textures as (blue, green, red): muted, so that an overlay stands out on them."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +74,19 @@ def _drone(speed: float = 1.0) -> Orbit:
 def _red_box() -> Body:
     path = Orbit(centre=(-0.85, 0.1, 3.5), cosine=(0.4, 0.0, 0.25), sine=(0.0, 0.36, -0.12),
                  period=4.2, turn=(0.3, 0.4, 0.1), spin=(0.25, 0.5, 0.35))
-    return Body('red box', box(0.85, 0.7, 0.75), path, 'red', 260.0)
+    return Body('red box', box(0.85, 0.7, 0.75), path, 'brick', 260.0)
 
 
 def _blue_cylinder() -> Body:
     path = Orbit(centre=(1.0, 0.05, 3.7), cosine=(0.0, -0.4, 0.1), sine=(0.36, 0.1, 0.22),
                  period=4.7, phase=0.6, turn=(0.35, 0.0, 0.3), spin=(-0.3, -0.45, -0.3))
-    return Body('blue cylinder', cylinder(0.42, 0.95), path, 'blue', 260.0)
+    return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 260.0)
 
 
 def _green_box() -> Body:
     path = Orbit(centre=(0.1, -0.7, 4.4), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
                  period=3.9, phase=2.2, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
-    return Body('green box', box(1.0, 0.7, 0.6), path, 'green', 240.0)
+    return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 240.0)
 
 
 def _static_world() -> Scene:
@@ -96,7 +96,7 @@ def _static_world() -> Scene:
 def _small_mover() -> Scene:
     path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2), period=4.4,
                  turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
-    mover = Body('small box', box(0.55, 0.5, 0.5), path, 'yellow', 300.0)
+    mover = Body('small box', box(0.55, 0.5, 0.5), path, 'straw', 300.0)
     return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
                  (mover,))
 
@@ -116,7 +116,7 @@ def _planar_motion() -> Scene:
                    swing_cosine=(0.0, 0.05, 0.0), swing_sine=(0.0, -0.03, 0.0))
     path = Orbit(centre=(0.1, 0.75, 3.7), cosine=(0.75, 0.0, 0.1), sine=(-0.05, 0.0, 0.55), period=4.8,
                  spin=(0.0, 0.75, 0.0))
-    cart = Body('cart', box(1.0, 1.1, 0.8), path, 'red', 260.0)
+    cart = Body('cart', box(1.0, 1.1, 0.8), path, 'brick', 260.0)
     return Scene('planar_motion', 'A robot and a cart that drive on the floor: all motion is planar.',
                  camera, _room(), (cart,))
 
@@ -136,7 +136,7 @@ def _stop_and_return() -> Scene:
                    (3.6, -0.5, 3.2), (-0.4, 0.3, 3.4), (-16.0, 4.0, 4.0)),
         turns=((0.0, 0.3, 0.0), (0.3, 1.0, 0.5), (0.3, 1.0, 0.5), (0.6, 1.6, 1.2), (0.6, 1.6, 1.2),
                (0.0, 0.6, 0.4), (0.0, -2.0, 2.0)))
-    mover = Body('red box', box(0.9, 0.75, 0.75), path, 'red', 260.0)
+    mover = Body('red box', box(0.9, 0.75, 0.75), path, 'brick', 260.0)
     return Scene('stop_and_return', 'A mover that stops, disappears and returns.', _drone(), _room(),
                  (mover,))
 

@@ -31,6 +31,8 @@ class Score:
     true_motions: int
     match: dict[int, int]
     """Which true label each motion id stands for."""
+    per_label: dict[int, tuple[int, int]]
+    """Labelled and right keypoints of each true label."""
 
     @property
     def share_right(self) -> float:
@@ -70,7 +72,10 @@ class Scorer:
                           for label in labels]).reshape(len(labels), len(ids))
         rows, columns = linear_sum_assignment(-table)
         totals = [sum(n for (at, _), n in self._counts.items() if at == label) for label in labels]
+        right = {r: table[r, c] for r, c in zip(rows, columns)}
         found = sum(2 * table[r, c] > totals[r] for r, c in zip(rows, columns))
         return Score(self._pairs, sum(totals), int(table.sum()), int(table[rows, columns].sum()),
                      int(found), len(labels),
-                     {ids[c]: labels[r] for r, c in zip(rows, columns) if table[r, c]})
+                     {ids[c]: labels[r] for r, c in zip(rows, columns) if table[r, c]},
+                     {label: (int(table[r].sum()), int(right.get(r, 0)))
+                      for r, label in enumerate(labels)})

