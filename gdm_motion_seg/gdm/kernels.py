@@ -1,130 +1,570 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled inner loops of the search."""
+"""
+Compiled inner loops of the search, all on D x D Gram matrices.
 
+A cluster with memberships m has the Gram matrix G = sum m_n^2 v_n v_n^T, whose eigenvalues are the squared singular
+values of the paper's A_k. Gram matrices are kept as rows of their D (D + 1) / 2 monomials where whole batches are
+multiplied, and as full matrices where single points come and go.
+"""
+
+import math
+
+from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
 from numba import njit
 import numpy as np
 
+GRAM_FLOOR = 1e-12
+"""
+Eigenvalues below this share of the largest are zero.
+
+A sum of squares in double precision knows them no better. It means that the search sees no extent below a millionth of
+the largest one.
+"""
+
+DECREASE = 1e-9
+"""Smallest relative decrease of the global dimension that moves a point; less is rounding."""
+
+SCREEN_NODES = 10
+
 
 @njit(cache=True)
-def spectrum_dimension(eigenvalues, epsilon, floor):
-    """Compute the empirical dimension from the eigenvalues of a Gram matrix."""
-    largest = eigenvalues.max()
-    if largest <= 0.0:
+def dimension_of_eigenvalues(values, epsilon, scale):
+    """Compute the empirical dimension of a Gram matrix; eigenvalues below GRAM_FLOOR * scale are zero."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, value)
+    floor = GRAM_FLOOR * max(largest, scale)
+    if largest <= floor:
         return 0.0
+    delta = epsilon / (1.0 - epsilon) if epsilon < 1.0 else 0.0
     above = 0.0
     below = 0.0
-    delta = epsilon / (1.0 - epsilon) if epsilon < 1.0 else 1.0
-    for value in eigenvalues:
-        if value > floor * largest:
-            log = 0.5 * np.log(value / largest)
-            above += np.exp(epsilon * log)
-            below += np.exp(delta * log)
+    for value in values:
+        if value > floor:
+            log = 0.5 * math.log(value / largest)
+            above += math.exp(epsilon * log)
+            below += math.exp(delta * log)
     if epsilon == 1.0:
         return above
-    return above ** (1.0 / epsilon) / below ** (1.0 / delta)
+    return math.exp(math.log(above) / epsilon - math.log(below) / delta)
 
 
 @njit(cache=True)
-def gram_dimension(gram, epsilon, floor):
-    """Compute the empirical dimension of a set from its Gram matrix."""
-    return spectrum_dimension(np.linalg.eigvalsh(gram), epsilon, floor)
+def gradient_forms(grams, epsilon, p, dims, forms):
+    """
+    Turn the Gram matrices of a batch into the quadratic forms of its gradient.
+
+    For restart s and cluster k the derivative of GD by m_kn is ``m_kn * v_n^T W_sk v_n``; row (s, k) of ``forms``
+    becomes W_sk in monomials (off-diagonal entries doubled), row s of ``dims`` the empirical dimensions.
+    """
+    n_starts, n_clusters = dims.shape
+    n_monomials = grams.shape[2]
+    d = int((math.sqrt(8.0 * n_monomials + 1.0) - 1.0) / 2.0 + 0.5)
+    gram = np.empty((d, d))
+    axes = np.empty((d, d))
+    values = np.empty(d)
+    off = np.empty(d)
+    slopes = np.empty(d)
+    for s in range(n_starts):
+        for k in range(n_clusters):
+            _unpack(grams[s, k], gram)
+            eigensystem(gram, axes, values, off)
+            dims[s, k] = _slopes(values, epsilon, slopes)
+            index = 0
+            for i in range(d):
+                for j in range(i, d):
+                    entry = 0.0
+                    for l in range(d):  # noqa: E741
+                        entry += slopes[l] * axes[l, i] * axes[l, j]
+                    forms[s, k, index] = entry if i == j else 2.0 * entry
+                    index += 1
+        norm = _p_norm(dims[s], p)
+        for k in range(n_clusters):
+            outer = (dims[s, k] / norm) ** (p - 1.0) if norm > 0.0 else 0.0
+            for index in range(n_monomials):
+                forms[s, k, index] *= outer
 
 
 @njit(cache=True)
-def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, sweeps, floor):
-    """Move single points while that lowers the global dimension; return the number of sweeps used."""
+def _slopes(values, epsilon, slopes):
+    """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return the empirical dimension."""
+    largest = 0.0
+    top = 0
+    for i in range(len(values)):
+        slopes[i] = 0.0
+        if values[i] > largest:
+            largest = values[i]
+            top = i
+    if largest <= 0.0:
+        return 0.0
+    delta = epsilon / (1.0 - epsilon) if epsilon < 1.0 else 0.0
+    above = 0.0
+    below = 0.0
+    for i in range(len(values)):
+        if values[i] > GRAM_FLOOR * largest:
+            log = 0.5 * math.log(values[i] / largest)
+            above += math.exp(epsilon * log)
+            below += math.exp(delta * log)
+    if epsilon == 1.0:
+        dimension = above
+    else:
+        dimension = math.exp(math.log(above) / epsilon - math.log(below) / delta)
+    for i in range(len(values)):
+        if values[i] > GRAM_FLOOR * largest:
+            log = 0.5 * math.log(values[i] / largest)
+            share = math.exp(epsilon * log) / above
+            if epsilon < 1.0:
+                share -= math.exp(delta * log) / below
+            elif i == top:
+                share -= 1.0
+            slopes[i] = dimension * share / values[i]
+    return dimension
+
+
+@njit(cache=True)
+def _p_norm(dims, p):
+    largest = 0.0
+    for value in dims:
+        largest = max(largest, value)
+    if largest == 0.0:
+        return 0.0
+    total = 0.0
+    for value in dims:
+        total += (value / largest) ** p
+    return largest * total ** (1.0 / p)
+
+
+@njit(cache=True)
+def _unpack(monomials, gram):
+    d = gram.shape[0]
+    index = 0
+    for i in range(d):
+        for j in range(i, d):
+            gram[i, j] = monomials[index]
+            gram[j, i] = monomials[index]
+            index += 1
+
+
+@njit(cache=True)
+def take_step(memberships, quadratic, alpha, outlier_rule, step):
+    """
+    Move all restarts one step against their gradient and project back onto the simplex.
+
+    ``quadratic`` holds v_n^T W_sk v_n. ``outlier_rule`` is 0 without an outlier row, 1 where row 0 has the derivative
+    alpha, 2 where it has the paper's alpha * m. Points without any membership stay out.
+    """
+    n_starts, n_rows, n = memberships.shape
+    first = 1 if outlier_rule > 0 else 0
+    gradient = np.empty((n_rows, n))
+    lengths = np.empty(n)
+    column = np.empty(n_rows)
+    for s in range(n_starts):
+        m = memberships[s]
+        n_active = 0
+        for i in range(n):
+            total = 0.0
+            square = 0.0
+            for k in range(n_rows):
+                total += m[k, i]
+            if total == 0.0:
+                lengths[i] = 0.0
+                continue
+            n_active += 1
+            if outlier_rule > 0:
+                gradient[0, i] = alpha if outlier_rule == 1 else alpha * m[0, i]
+                square = gradient[0, i] * gradient[0, i]
+            for k in range(first, n_rows):
+                gradient[k, i] = m[k, i] * quadratic[s, k - first, i]
+                square += gradient[k, i] * gradient[k, i]
+            lengths[i] = math.sqrt(square)
+        count = max(1, int(math.ceil(0.1 * n_active)))
+        rho = np.partition(lengths, n - count)[n - count:].mean()
+        if rho == 0.0:
+            continue
+        scale = step / rho
+        for i in range(n):
+            total = 0.0
+            for k in range(n_rows):
+                total += m[k, i]
+            if total == 0.0:
+                continue
+            for k in range(n_rows):
+                column[k] = m[k, i] - scale * gradient[k, i]
+            _project(column)
+            for k in range(n_rows):
+                m[k, i] = column[k]
+
+
+@njit(cache=True)
+def _project(column):
+    """Project one vector onto the probability simplex by discarding entries below the shift."""
+    n = len(column)
+    total = 0.0
+    for value in column:
+        total += value
+    count = n
+    shift = (total - 1.0) / count
+    while True:
+        total = 0.0
+        kept = 0
+        for value in column:
+            if value > shift:
+                total += value
+                kept += 1
+        if kept == count:
+            break
+        count = kept
+        shift = (total - 1.0) / count
+    for k in range(n):
+        column[k] = max(column[k] - shift, 0.0)
+
+
+@njit(cache=True)
+def _add_square(gram, vector, sign):
+    d = len(vector)
+    for i in range(d):
+        f = sign * vector[i]
+        for j in range(d):
+            gram[i, j] += f * vector[j]
+
+
+@njit(cache=True)
+def _prepare_screen(gram, epsilon, screen):
+    """Fill the record from which :func:`_least_after_leaving` and ``_least_after_joining`` bound a cluster."""
+    axes, values, off, table, weights, sums = screen
+    d = gram.shape[0]
+    eigensystem(gram, axes, values, off)
+    largest = 0.0
+    for value in values:
+        largest = max(largest, value)
+    s = 0.5 * epsilon
+    t = 0.5 * epsilon / (1.0 - epsilon)
+    smallest = largest
+    sums[:] = 0.0
+    for i in range(d):
+        if values[i] > GRAM_FLOOR * largest:
+            smallest = min(smallest, values[i])
+            power_s = values[i] ** s
+            power_t = values[i] ** t
+            sums[0] += power_s
+            sums[1] += power_t
+            table[0, i] = s * power_s / values[i]
+            table[1, i] = t * power_t / values[i]
+            table[2, i] = 1.0 / values[i]
+        else:
+            values[i] = 0.0
+            sums[2] = 1.0
+            for row in range(3):
+                table[row, i] = 0.0
+    if largest == 0.0:
+        return
+    node = 0.3 * smallest if sums[2] == 0.0 else 1e-6 * smallest
+    ratio = (3.0 * largest / node) ** (1.0 / (SCREEN_NODES - 1))
+    before_s = 0.0
+    before_t = 0.0
+    for q in range(SCREEN_NODES):
+        power_s = node ** s
+        power_t = node ** t
+        weights[0, q] = math.sin(math.pi * s) / math.pi * (power_s - before_s)
+        weights[1, q] = math.sin(math.pi * t) / math.pi * (power_t - before_t)
+        before_s = power_s
+        before_t = power_t
+        for i in range(d):
+            table[3 + q, i] = 1.0 / (values[i] + node)
+        if q < SCREEN_NODES - 1:
+            node *= ratio
+    # What lies beyond the last node, where h is at most |v|^2 / node.
+    sums[3] = s * math.sin(math.pi * s) / math.pi * before_s / (2.0 * (2.0 - s) * node * node)
+    sums[4] = t * math.sin(math.pi * t) / math.pi * before_t / ((1.0 - t) * node)
+
+
+@njit(cache=True)
+def _dimension_of_sums(sum_s, sum_t, epsilon):
+    if sum_s <= 0.0 or sum_t <= 0.0:
+        return 0.0
+    return math.exp((math.log(sum_s) - math.log(sum_t) * (1.0 - epsilon)) / epsilon)
+
+
+@njit(cache=True)
+def _squared_coordinates(axes, vector, squares):
+    d = len(vector)
+    for i in range(d):
+        z = 0.0
+        for j in range(d):
+            z += axes[i, j] * vector[j]
+        squares[i] = z * z
+
+
+@njit(cache=True)
+def _least_after_leaving(vector, epsilon, screen, squares):
+    """Bound the empirical dimension of a cluster from below after one of its points has left."""
+    axes, values, off, table, weights, sums = screen
+    _squared_coordinates(axes, vector, squares)
+    change_s = 0.0
+    change_t = 0.0
+    leverage = 0.0
+    for i in range(len(squares)):
+        change_s += squares[i] * table[0, i]
+        change_t += squares[i] * table[1, i]
+        leverage += squares[i] * table[2, i]
+    if leverage > 0.99:
+        return 0.0
+    if leverage > 0.0:
+        change_s *= -math.log1p(-leverage) / leverage
+    return _dimension_of_sums(sums[0] - change_s, sums[1] - change_t, epsilon)
+
+
+@njit(cache=True)
+def _least_after_joining(vector, epsilon, screen, squares):
+    """Bound the empirical dimension of a cluster from below after a point has joined it."""
+    axes, values, off, table, weights, sums = screen
+    if sums[0] == 0.0:
+        return 0.0
+    _squared_coordinates(axes, vector, squares)
+    d = len(squares)
+    linear_s = 0.0
+    linear_t = 0.0
+    length = 0.0
+    h = 0.0
+    for i in range(d):
+        length += squares[i]
+        linear_s += squares[i] * table[0, i]
+        linear_t += squares[i] * table[1, i]
+        h += squares[i] * table[2, i]
+    log = math.log1p(h)
+    if sums[2] > 0.0:
+        log = np.inf
+    # Lower and upper sums of log(1 + h), and of h - log(1 + h), which is the tighter one where h is small.
+    log_s = 0.0
+    log_t = 0.0
+    rest_s = 0.0
+    rest_t = 0.0
+    for q in range(SCREEN_NODES):
+        before_h = h
+        before_log = log
+        h = 0.0
+        for i in range(d):
+            h += squares[i] * table[3 + q, i]
+        log = math.log1p(h)
+        if q == 0 and sums[2] > 0.0:
+            before_log = log + 2.0 * (1.0 - epsilon) / epsilon
+        log_s += weights[0, q] * log
+        log_t += weights[1, q] * before_log
+        rest_s += weights[0, q] * (before_h - before_log)
+        rest_t += weights[1, q] * (h - log)
+    log_t += sums[4] * length
+    rest_s += sums[3] * length * length
+    more_s = log_s
+    more_t = log_t
+    if sums[2] == 0.0:
+        more_s = max(log_s, linear_s - rest_s)
+        more_t = min(log_t, linear_t - rest_t)
+    return _dimension_of_sums(sums[0] + more_s, sums[1] + more_t, epsilon)
+
+
+@njit(cache=True)
+def _new_screen(d):
+    return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((3 + SCREEN_NODES, d)),
+            np.zeros((2, SCREEN_NODES)), np.zeros(5))
+
+
+@njit(cache=True)
+def _dimension_with(gram, vector, sign, epsilon, scale, work, values, off, changed):
+    """Compute the empirical dimension of a cluster with one point more or less."""
+    changed[:] = gram
+    _add_square(changed, vector, sign)
+    eigenvalues(changed, work, values, off)
+    return dimension_of_eigenvalues(values, epsilon, scale)
+
+
+@njit(cache=True)
+def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sweeps):
+    """
+    Move single points, in order, while that lowers the global dimension (the last stage of Algorithm 1).
+
+    ``labels`` is changed in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed
+    otherwise. Returns the number of sweeps used: a sweep without a move is the last.
+
+    Most points are far from moving. Bounds on the dimension of a cluster after a rank-one change prove that without an
+    eigenproblem (docs/gdm.md tells how); the answer is the same as without them.
+    """
     n, d = vectors.shape
     grams = np.zeros((n_clusters, d, d))
-    for i in range(n):
-        if labels[i] >= 0:
-            grams[labels[i]] += np.outer(vectors[i], vectors[i])
-    dims = np.zeros(n_clusters)
-    for k in range(n_clusters):
-        dims[k] = gram_dimension(grams[k], epsilon, floor)
-    used = 0
-    for _ in range(sweeps):
-        used += 1
+    powers = np.zeros(n_clusters)
+    counts = np.zeros(n_clusters, np.int64)
+    scales = np.zeros(n_clusters)
+    screens = [_new_screen(d) for _ in range(n_clusters)]
+    joins = np.zeros(n_clusters)
+    changed = np.empty((d, d))
+    work = np.empty((d, d))
+    values = np.empty(d)
+    off = np.empty(d)
+    squares = np.empty(d)
+    # The bounds hold for concave powers of the eigenvalues: delta / 2 < 1.
+    screened = epsilon < 0.66
+    for sweep in range(n_sweeps):
+        grams[:] = 0.0
+        counts[:] = 0
+        for i in range(n):
+            if labels[i] >= 0:
+                _add_square(grams[labels[i]], vectors[i], 1.0)
+                counts[labels[i]] += 1
+        stale = np.ones(n_clusters, np.bool_)
         moved = False
+        total = 0.0
         for i in range(n):
             own = labels[i]
             if own < 0 and not with_outliers:
                 continue
-            square = np.outer(vectors[i], vectors[i])
-            powers = dims ** p
-            total = powers.sum()
-            best = total ** (1.0 / p) + (alpha if own < 0 else 0.0)
-            best -= 1e-12 * (1.0 + best)
-            target = own
-            left = 0.0
-            if own >= 0:
-                left = gram_dimension(grams[own] - square, epsilon, floor)
-                rest = total - powers[own] + left ** p
-                if with_outliers and rest ** (1.0 / p) + alpha < best:
-                    best = rest ** (1.0 / p) + alpha
-                    target = -1
-            else:
-                rest = total
-            entered = 0.0
             for k in range(n_clusters):
-                if k == own:
-                    continue
-                joined = gram_dimension(grams[k] + square, epsilon, floor)
-                value = max(rest - powers[k] + joined ** p, 0.0) ** (1.0 / p)
-                if value < best:
-                    best = value
-                    target = k
-                    entered = joined
-            if target != own:
-                moved = True
+                if stale[k]:
+                    eigenvalues(grams[k], work, values, off)
+                    scales[k] = max(values.max(), 0.0)
+                    powers[k] = (dimension_of_eigenvalues(values, epsilon, 0.0) / d) ** p
+                    if screened:
+                        _prepare_screen(grams[k], epsilon, screens[k])
+                    stale[k] = False
+                    total = powers.sum()
+            now = total ** (1.0 / p) * d + (alpha if own < 0 else 0.0)
+            # Costs are compared as p-th powers of GD / D, which spares the roots.
+            limit = (now * (1.0 - DECREASE) / d) ** p
+            limit_out = max((now * (1.0 - DECREASE) - alpha) / d, 0.0) ** p
+            vector = vectors[i]
+            if screened:
+                rest = total
                 if own >= 0:
-                    grams[own] -= square
-                    dims[own] = left
-                if target >= 0:
-                    grams[target] += square
-                    dims[target] = entered
-                labels[i] = target
+                    left = _least_after_leaving(vector, epsilon, screens[own], squares)
+                    rest += (left / d) ** p - powers[own]
+                hopeless = not (with_outliers and own >= 0 and rest < limit_out)
+                for k in range(n_clusters):
+                    if k != own:
+                        joined = _least_after_joining(vector, epsilon, screens[k], squares)
+                        joins[k] = (joined / d) ** p - powers[k]
+                        hopeless = hopeless and rest + joins[k] >= limit
+                if hopeless:
+                    continue
+            rest = total
+            if own >= 0:
+                rest -= powers[own]
+                if counts[own] > 1:
+                    left = _dimension_with(grams[own], vector, -1.0, epsilon, scales[own], work,
+                                           values, off, changed)
+                    rest += (left / d) ** p
+            target = own
+            if with_outliers and own >= 0 and rest < limit_out:
+                target = -1
+                limit = (max(rest, 0.0) ** (1.0 / p) + alpha / d) ** p
+            for k in range(n_clusters):
+                if k == own or (screened and rest + joins[k] >= limit):
+                    continue
+                joined = _dimension_with(grams[k], vector, 1.0, epsilon, 0.0, work, values, off,
+                                         changed)
+                value = rest - powers[k] + (joined / d) ** p
+                if value < limit:
+                    limit = value
+                    target = k
+            if target == own:
+                continue
+            moved = True
+            labels[i] = target
+            if own >= 0:
+                counts[own] -= 1
+                if counts[own] == 0:
+                    grams[own] = 0.0
+                else:
+                    _add_square(grams[own], vector, -1.0)
+                stale[own] = True
+            if target >= 0:
+                counts[target] += 1
+                _add_square(grams[target], vector, 1.0)
+                stale[target] = True
         if not moved:
-            break
-    return used
+            return sweep + 1
+    return n_sweeps
 
 
 @njit(cache=True)
-def agglomerate(vectors, n_clusters, epsilon, p, n_pairs, rng, floor):
-    """Merge sets, starting from single points, until n_clusters are left; return labels."""
+def agglomerate(vectors, n_clusters, epsilon, p, draws):
+    """
+    Merge sets, starting from single points, until n_clusters are left (the start of Algorithm 1).
+
+    ``draws`` (N - K, pairs, 2) are uniform random numbers in [0, 1) that choose the pairs of each merge. Returns the
+    labels.
+    """
     n, d = vectors.shape
-    grams = np.empty((n, d, d))
-    dims = np.empty(n)
-    owner = np.arange(n)
-    for i in range(n):
-        grams[i] = np.outer(vectors[i], vectors[i])
-        dims[i] = 1.0 if np.abs(vectors[i]).max() > 0 else 0.0
-    alive = n
+    grams = np.zeros((n, d, d))
+    powers = np.zeros(n)
+    sizes = np.ones(n, np.int64)
+    follower = np.full(n, -1)
+    last = np.arange(n)
     slots = np.arange(n)
-    while alive > n_clusters:
+    members = np.empty(d, np.int64)
+    small = np.empty((d, d))
+    work = np.empty((d, d))
+    values = np.empty(d)
+    off = np.empty(d)
+    for i in range(n):
+        _add_square(grams[i], vectors[i], 1.0)
+        powers[i] = (1.0 / d) ** p if vectors[i].any() else 0.0
+    alive = n
+    for merge in range(n - n_clusters):
         best = np.inf
+        best_power = 0.0
         best_a = 0
         best_b = 1
-        for _ in range(n_pairs):
-            a = rng.integers(0, alive)
-            b = rng.integers(0, alive - 1)
+        for pair in range(draws.shape[1]):
+            a = int(draws[merge, pair, 0] * alive)
+            b = int(draws[merge, pair, 1] * (alive - 1))
             if b >= a:
                 b += 1
-            merged = gram_dimension(grams[slots[a]] + grams[slots[b]], epsilon, floor)
-            change = merged ** p - dims[slots[a]] ** p - dims[slots[b]] ** p
+            size = sizes[slots[a]] + sizes[slots[b]]
+            if size < d:
+                # Fewer points than dimensions: their inner products are the smaller problem.
+                count = 0
+                for root in (slots[a], slots[b]):
+                    point = root
+                    while point >= 0:
+                        members[count] = point
+                        count += 1
+                        point = follower[point]
+                for i in range(size):
+                    for j in range(i + 1):
+                        product = 0.0
+                        for c in range(d):
+                            product += vectors[members[i], c] * vectors[members[j], c]
+                        small[i, j] = product
+                eigenvalues(small[:size, :size], work[:size, :size], values[:size], off[:size])
+                merged = dimension_of_eigenvalues(values[:size], epsilon, 0.0)
+            else:
+                for i in range(d):
+                    for j in range(i + 1):
+                        small[i, j] = grams[slots[a], i, j] + grams[slots[b], i, j]
+                eigenvalues(small, work, values, off)
+                merged = dimension_of_eigenvalues(values, epsilon, 0.0)
+            power = (merged / d) ** p
+            change = power - powers[slots[a]] - powers[slots[b]]
             if change < best:
                 best = change
+                best_power = power
                 best_a = a
                 best_b = b
+        # In order of slots, so that (a, b) and (b, a) give the same sets in the same places.
+        best_a, best_b = min(best_a, best_b), max(best_a, best_b)
         keep = slots[best_a]
         gone = slots[best_b]
         grams[keep] += grams[gone]
-        dims[keep] = gram_dimension(grams[keep], epsilon, floor)
-        owner[owner == gone] = keep
+        powers[keep] = best_power
+        sizes[keep] += sizes[gone]
+        follower[last[keep]] = gone
+        last[keep] = last[gone]
         alive -= 1
         slots[best_b] = slots[alive]
     labels = np.empty(n, np.int64)
     for k in range(n_clusters):
-        labels[owner == slots[k]] = k
+        point = slots[k]
+        while point >= 0:
+            labels[point] = k
+            point = follower[point]
     return labels

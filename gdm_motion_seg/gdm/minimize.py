@@ -16,8 +16,6 @@ from gdm_motion_seg.gdm.simplex import project_onto_simplex
 from gdm_motion_seg.gdm.validation import (
     check_n_clusters, check_partition, check_starts, check_vectors, FloatArray, IntArray)
 
-FLOOR = 1e-13
-
 
 @dataclass(frozen=True)
 class GdmResult:
@@ -81,7 +79,7 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     found = start.astype(np.int64)
     k = int(found.max()) + 1 if n_clusters is None else n_clusters
     kernels.reassign(x, found, k, config.epsilon, config.p, config.alpha,
-                     config.outliers == 'naive', config.n3, FLOOR)
+                     config.outliers == 'naive', config.n3)
     return found
 
 
@@ -100,7 +98,7 @@ def _starting_memberships(x: FloatArray, k: int, config: GdmConfig, starts: npt.
             parts += [np.where(labels < 0, 1.0 / k, hard_memberships(labels, k)) for labels in given]
         else:
             parts += list(given.astype(np.float64))
-    parts += [hard_memberships(kernels.agglomerate(x, k, config.epsilon, config.p, config.n_pairs, rng, FLOOR), k)
+    parts += [hard_memberships(kernels.agglomerate(x, k, config.epsilon, config.p, rng.random((len(x) - k, config.n_pairs, 2))), k)
               for _ in range(config.n1)]
     if not parts:
         raise InputError('starts must be given when n1 is 0')
@@ -133,7 +131,7 @@ def _search(x: FloatArray, m: FloatArray, config: GdmConfig) -> GdmResult:
     values = np.zeros(len(m))
     for s in range(len(m)):
         sweeps[s] = kernels.reassign(x, labels[s], k, config.epsilon, config.p, config.alpha,
-                                     config.outliers == 'naive', config.n3, FLOOR)
+                                     config.outliers == 'naive', config.n3)
         dims = cluster_dimensions(x, hard_memberships(labels[s], k), config.epsilon)
         values[s] = p_norm(dims, config.p)
         if config.outliers == 'naive':
@@ -149,51 +147,19 @@ def _search(x: FloatArray, m: FloatArray, config: GdmConfig) -> GdmResult:
 
 def _descend(x: FloatArray, m: FloatArray, config: GdmConfig, with_outliers: bool) -> FloatArray:
     s, rows, n = m.shape
-    d = x.shape[1]
-    upper = np.triu_indices(d)
+    k = rows - with_outliers
+    upper = np.triu_indices(x.shape[1])
     monomials = x[:, upper[0]] * x[:, upper[1]]
-    twice = np.where(upper[0] == upper[1], 1.0, 2.0)
-    active = m.sum(axis=1, keepdims=True) > 0
-    eps = config.epsilon
+    across = np.ascontiguousarray(monomials.T)
+    m = np.ascontiguousarray(m)
+    dims = np.empty((s, k))
+    forms = np.empty((s, k, len(across)))
+    rule = (1 if config.search == 'default' else 2) if with_outliers else 0
     for _ in range(config.n2):
-        w = m[:, 1:] if with_outliers else m
-        flat = (w ** 2).reshape(-1, n) @ monomials
-        grams = np.zeros((len(flat), d, d))
-        grams[:, upper[0], upper[1]] = flat
-        grams[:, upper[1], upper[0]] = flat
-        lam, u = np.linalg.eigh(grams)
-        top = np.maximum(lam[:, -1:], 1e-300)
-        rel = lam / top
-        ok = rel > FLOOR
-        rel = np.where(ok, rel, 1.0)
-        a = np.where(ok, rel ** (eps / 2), 0.0)
-        asum = a.sum(axis=1, keepdims=True)
-        if eps < 1:
-            delta = eps / (1 - eps)
-            b = np.where(ok, rel ** (delta / 2), 0.0)
-            bsum = b.sum(axis=1, keepdims=True)
-            dim = asum ** (1 / eps) / bsum ** (1 / delta)
-            slope = dim * (a / asum - b / bsum) / rel / top
-        else:
-            dim = asum
-            first = np.zeros_like(rel)
-            first[:, -1] = 1.0
-            slope = dim * (a / asum - first) / rel / top
-        slope = np.where(ok, slope, 0.0)
-        dims = dim[:, 0].reshape(w.shape[:2])
-        big = dims.max(axis=1, keepdims=True)
-        norm = big * ((dims / big) ** config.p).sum(axis=1, keepdims=True) ** (1 / config.p)
-        outer = (dims / norm) ** (config.p - 1)
-        form = np.einsum('kij,kj,klj->kil', u, slope, u)[:, upper[0], upper[1]] * twice
-        g = (form @ monomials.T).reshape(w.shape) * w * outer[:, :, None]
-        if with_outliers:
-            g = np.concatenate([np.full((s, 1, n), config.alpha), g], axis=1)
-        g *= active
-        lengths = np.sqrt((g ** 2).sum(axis=1))
-        count = max(1, int(np.ceil(0.1 * n)))
-        rho = np.sort(lengths, axis=1)[:, n - count:].mean(axis=1)
-        scale = np.where(rho > 0, config.step / np.where(rho > 0, rho, 1.0), 0.0)
-        m = project_onto_simplex(m - scale[:, None, None] * g) * active
+        grams = (m[:, with_outliers:] ** 2).reshape(-1, n) @ monomials
+        kernels.gradient_forms(grams.reshape(s, k, -1), config.epsilon, config.p, dims, forms)
+        quadratic = (forms.reshape(s * k, -1) @ across).reshape(s, k, n)
+        kernels.take_step(m, quadratic, config.alpha, rule, config.step)
     return m
 
 

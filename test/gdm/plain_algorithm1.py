@@ -1,0 +1,157 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Algorithm 1 of the paper, transcribed plainly: a singular value decomposition for every set, loops everywhere.
+
+Slow on purpose. The engine must give the same answers, and ``gdm-motion-seg bench engine`` measures how much faster.
+It shares no code with the engine.
+"""
+
+import numpy as np
+
+RANK_TOLERANCE = 1e-6
+"""Singular values below this share of the largest are rounding (the engine's floor)."""
+
+DECREASE = 1e-9
+"""A relative decrease of the global dimension by less than this is rounding."""
+
+
+def spectrum(vectors):
+    """Return the singular values that carry more than rounding."""
+    if len(vectors) == 0:
+        return np.zeros(0)
+    sigma = np.linalg.svd(vectors, compute_uv=False)
+    return sigma[sigma > RANK_TOLERANCE * sigma[0]]
+
+
+def empirical_dimension(vectors, epsilon):
+    """Divide the epsilon-norm of the singular values by their delta-norm."""
+    sigma = spectrum(vectors)
+    if len(sigma) == 0:
+        return 0.0
+    above = np.sum(sigma ** epsilon) ** (1 / epsilon)
+    if epsilon == 1:
+        return above / sigma[0]
+    delta = epsilon / (1 - epsilon)
+    return above / np.sum(sigma ** delta) ** (1 / delta)
+
+
+def global_dimension(vectors, labels, n_clusters, epsilon, p):
+    """Take the p-norm of the empirical dimensions of all clusters."""
+    dimensions = [empirical_dimension(vectors[labels == k], epsilon) for k in range(n_clusters)]
+    return np.sum(np.array(dimensions) ** p) ** (1 / p)
+
+
+def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
+    """Merge, of each handful of random pairs of sets, the pair that gives the lowest global dimension."""
+    sets = [[n] for n in range(len(vectors))]
+    dimensions = [empirical_dimension(vectors[s], epsilon) for s in sets]
+    for merge in range(len(vectors) - n_clusters):
+        powers = np.array(dimensions) ** p
+        best = np.inf
+        for first, second in draws[merge]:
+            a = int(first * len(sets))
+            b = int(second * (len(sets) - 1))
+            b += b >= a
+            a, b = min(a, b), max(a, b)
+            merged = empirical_dimension(vectors[sets[a] + sets[b]], epsilon)
+            # The other sets add the same to every candidate; left out, they cannot drown the difference.
+            value = merged ** p - powers[a] - powers[b]
+            if value < best:
+                best, keep, gone, dimension = value, a, b, merged
+        sets[keep] += sets[gone]
+        dimensions[keep] = dimension
+        sets[gone], dimensions[gone] = sets[-1], dimensions[-1]
+        sets.pop()
+        dimensions.pop()
+    labels = np.empty(len(vectors), int)
+    for k, members in enumerate(sets):
+        labels[members] = k
+    return labels
+
+
+def gradient(vectors, memberships, epsilon, p):
+    """Evaluate Theorem 3 for every membership."""
+    parts = [np.linalg.svd((m[:, None] * vectors).T, full_matrices=False) for m in memberships]
+    dimensions = np.array([empirical_dimension(m[:, None] * vectors, epsilon) for m in memberships])
+    norm = np.sum(dimensions ** p) ** (1 / p)
+    result = np.zeros_like(memberships)
+    for k, (u, sigma, vt) in enumerate(parts):
+        if sigma[0] == 0:
+            continue
+        kept = sigma > RANK_TOLERANCE * sigma[0]
+        u, sigma, vt = u[:, kept], sigma[kept], vt[kept]
+        above = np.sum(sigma ** epsilon) ** (1 / epsilon)
+        if epsilon == 1:
+            below = sigma[0]
+            d = 1 / below - np.where(np.arange(len(sigma)) == 0, above / below ** 2, 0)
+        else:
+            delta = epsilon / (1 - epsilon)
+            below = np.sum(sigma ** delta) ** (1 / delta)
+            d = (above ** (1 - epsilon) / below * sigma ** (epsilon - 1)
+                 - above * below ** (1 - delta) / below ** 2 * sigma ** (delta - 1))
+        factor = dimensions[k] ** (p - 1) * norm ** (1 - p)
+        for n in range(len(vectors)):
+            result[k, n] = vt[:, n] @ (factor * d * (u.T @ vectors[n]))
+    return result
+
+
+def project(column):
+    """Project a vector onto the probability simplex."""
+    descending = np.sort(column)[::-1]
+    sums = np.cumsum(descending) - 1
+    support = np.nonzero(descending * np.arange(1, len(column) + 1) > sums)[0][-1]
+    return np.maximum(column - sums[support] / (support + 1), 0)
+
+
+def descend(vectors, memberships, epsilon, p, n2):
+    """Take n2 steps of projected gradient descent."""
+    memberships = memberships.copy()
+    for _ in range(n2):
+        slope = gradient(vectors, memberships, epsilon, p)
+        lengths = np.sort(np.linalg.norm(slope, axis=0))[::-1]
+        rho = np.mean(lengths[:int(np.ceil(0.1 * len(vectors)))])
+        if rho > 0:
+            memberships -= 0.3 / rho * slope
+        for n in range(len(vectors)):
+            memberships[:, n] = project(memberships[:, n])
+    return memberships
+
+
+def reassign(vectors, labels, n_clusters, epsilon, p, n3):
+    """Move single points while that lowers the global dimension; a sweep without a move is the last."""
+    labels = labels.copy()
+    for _ in range(n3):
+        moved = False
+        now = global_dimension(vectors, labels, n_clusters, epsilon, p)
+        for n in range(len(vectors)):
+            own = labels[n]
+            best, target = now - DECREASE * now, own
+            for k in range(n_clusters):
+                if k == own:
+                    continue
+                labels[n] = k
+                value = global_dimension(vectors, labels, n_clusters, epsilon, p)
+                if value < best:
+                    best, target = value, k
+            labels[n] = target
+            if target != own:
+                moved = True
+                now = best
+        if not moved:
+            break
+    return labels
+
+
+def algorithm1(vectors, n_clusters, epsilon, p, n2, n3, starts):
+    """Run every start and return the labels and the global dimension of the best."""
+    runs = []
+    for labels in starts:
+        memberships = (labels == np.arange(n_clusters)[:, None]).astype(float)
+        memberships = descend(vectors, memberships, epsilon, p, n2)
+        labels = reassign(vectors, memberships.argmax(axis=0), n_clusters, epsilon, p, n3)
+        runs.append((global_dimension(vectors, labels, n_clusters, epsilon, p), labels))
+    values = [value for value, _ in runs]
+    best = int(np.argmin(values))
+    return runs[best][1], runs[best][0], np.array(values)
