@@ -7,7 +7,8 @@ from numba import njit
 import numpy as np
 
 from gdm_motion_seg.geometry._linalg import (
-    cholesky_inplace, cholesky_solve_inplace, eigh, lowest_eigenvector, matmul3, rotation_exp, svd3)
+    cholesky_inplace, cholesky_solve_inplace, eigh, lowest_eigenvector, matmul3, rotation_exp,
+    svd3)
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.normalization import centre_and_scale
 
@@ -199,7 +200,7 @@ def sampson(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
 
 @njit(cache=True, error_model='numpy')
 def sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
-                  loss2: float) -> float:
+                 loss2: float) -> float:
     """Sum of w r^2, or of the Cauchy loss w c^2 log(1 + r^2 / c^2) where c^2 = loss2 > 0."""
     cost = 0.0
     for i in range(x1.shape[0]):
@@ -216,7 +217,7 @@ def sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatAr
 
 @njit(cache=True, error_model='numpy')
 def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
-                              loss2: float, gram: FloatArray, gradient: FloatArray) -> None:
+                             loss2: float, gram: FloatArray, gradient: FloatArray) -> None:
     """
     Gauss-Newton terms sum w g g^T and sum w r g, with g = dr / dvec(F) in R^9.
 
@@ -262,7 +263,7 @@ def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weig
 
 @njit(cache=True)
 def project(gram: FloatArray, gradient: FloatArray,
-             basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+            basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """B^T G B and B^T g for a basis of p directions in R^9, given as (p, 9)."""
     p = basis.shape[0]
     half = np.zeros((p, 9))
@@ -283,7 +284,7 @@ def project(gram: FloatArray, gradient: FloatArray,
 
 @njit(cache=True)
 def damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
-                 step: FloatArray) -> bool:
+                step: FloatArray) -> bool:
     """Levenberg-Marquardt step -(J^T J + damping diag)^-1 J^T r; False if it cannot be solved."""
     p = jtr.shape[0]
     largest = 0.0

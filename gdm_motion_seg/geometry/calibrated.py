@@ -16,7 +16,7 @@ import numpy as np
 from gdm_motion_seg.geometry import _epipolar
 from gdm_motion_seg.geometry._linalg import matmul3, rotation_exp, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.fundamental import _checked, unit_norm
+from gdm_motion_seg.geometry.fundamental import checked_points, checked_weights, unit_norm
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ def essential_from_fundamental(fundamental: FloatArray, camera_matrix: FloatArra
     Parameters
     ----------
     fundamental : (3, 3) array
+        Epipolar geometry in pixels.
     camera_matrix : (3, 3) array
         K of both views.
 
@@ -61,7 +62,9 @@ def fundamental_from_pose(rotation: FloatArray, translation: FloatArray,
     Parameters
     ----------
     rotation : (3, 3) array
+        R.
     translation : (3,) array
+        t, at any scale.
     camera_matrix : (3, 3) array
         K of both views.
 
@@ -82,6 +85,7 @@ def decompose_essential(essential: FloatArray) -> tuple[FloatArray, FloatArray, 
     Parameters
     ----------
     essential : (3, 3) array
+        At any scale.
 
     Returns
     -------
@@ -101,6 +105,7 @@ def recover_pose(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
     Parameters
     ----------
     fundamental : (3, 3) array
+        Epipolar geometry in pixels.
     x1, x2 : (N, 2) arrays
         Pixels of the motion's points.
     camera_matrix : (3, 3) array
@@ -116,10 +121,10 @@ def recover_pose(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
     Pose
 
     """
-    a1, a2, w = _checked(x1, x2, None, 0)
+    a1, a2 = checked_points(x1, x2)
     k = np.ascontiguousarray(camera_matrix, np.float64)
     f = np.ascontiguousarray(fundamental, np.float64)
-    return Pose(*_recover(f, a1, a2, w, k, loss_px, 15 if refine else 0))
+    return Pose(*_recover(f, a1, a2, np.ones(len(a1)), k, loss_px, 15 if refine else 0))
 
 
 def refine_pose(rotation: FloatArray, translation: FloatArray, x1: FloatArray, x2: FloatArray,
@@ -132,6 +137,7 @@ def refine_pose(rotation: FloatArray, translation: FloatArray, x1: FloatArray, x
     Parameters
     ----------
     rotation : (3, 3) array
+        R.
     translation : (3,) array
         Where to start.
     x1, x2 : (N, 2) arrays
@@ -154,7 +160,8 @@ def refine_pose(rotation: FloatArray, translation: FloatArray, x1: FloatArray, x
         Of unit length.
 
     """
-    a1, a2, w = _checked(x1, x2, weights, 5)
+    a1, a2 = checked_points(x1, x2, 5)
+    w = checked_weights(weights, len(a1))
     return _refine_pose(np.ascontiguousarray(rotation, np.float64),
                         np.ascontiguousarray(translation, np.float64), a1, a2, w,
                         np.ascontiguousarray(camera_matrix, np.float64), float(loss_px),
@@ -168,7 +175,9 @@ def rays_from_pixels(points: FloatArray, camera_matrix: FloatArray) -> FloatArra
     Parameters
     ----------
     points : (N, 2) array
+        Undistorted pixels.
     camera_matrix : (3, 3) array
+        K of both views.
 
     Returns
     -------
@@ -187,7 +196,9 @@ def triangulate(rotation: FloatArray, translation: FloatArray, rays1: FloatArray
     Parameters
     ----------
     rotation : (3, 3) array
+        R.
     translation : (3,) array
+        t, at any scale.
     rays1, rays2 : (N, 3) arrays
         Directions in the first and second camera.
 
@@ -200,7 +211,7 @@ def triangulate(rotation: FloatArray, translation: FloatArray, rays1: FloatArray
     Notes
     -----
     On the first ray, where it passes nearest to the second (in the plane of the second ray and
-    its normal): lambda1 = (t x f2) . n / \\|f2 x R f1\\| with n the unit normal.
+    its normal): lambda1 = (t x f2) . n / abs(f2 x R f1), n the unit normal.
 
     """
     f1 = rays1 / np.linalg.norm(rays1, axis=1, keepdims=True)
@@ -227,7 +238,9 @@ def parallax_angles(rotation: FloatArray, rays1: FloatArray, rays2: FloatArray) 
     Parameters
     ----------
     rotation : (3, 3) array
+        R.
     rays1, rays2 : (N, 3) arrays
+        Directions in the first and second camera.
 
     Returns
     -------
@@ -248,10 +261,13 @@ def epipolar_parallax(rotation: FloatArray, translation: FloatArray, x1: FloatAr
     Parameters
     ----------
     rotation : (3, 3) array
+        R.
     translation : (3,) array
+        t, at any scale.
     x1, x2 : (N, 2) arrays
         Pixels.
     camera_matrix : (3, 3) array
+        K of both views.
 
     Returns
     -------

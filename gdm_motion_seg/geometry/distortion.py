@@ -46,6 +46,7 @@ class Camera:
         Parameters
         ----------
         image_size : (width, height)
+            In pixels.
 
         Returns
         -------
@@ -78,6 +79,7 @@ class Camera:
         model : str
             plumb_bob, rational_polynomial, equidistant or fisheye; may be empty where d is.
         image_size : (width, height)
+            In pixels.
 
         Returns
         -------

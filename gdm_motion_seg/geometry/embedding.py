@@ -47,6 +47,7 @@ def linear_embedding(x1: FloatArray, x2: FloatArray) -> FloatArray:
     Parameters
     ----------
     x1, x2 : (..., 2) arrays
+        Points in the first and the second view.
 
     Returns
     -------
@@ -64,6 +65,7 @@ def embed(correspondences: Correspondences) -> FloatArray:
     Parameters
     ----------
     correspondences : Correspondences
+        In pixels.
 
     Returns
     -------

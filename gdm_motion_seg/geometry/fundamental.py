@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import _epipolar
+from gdm_motion_seg.geometry import _epipolar, _selection
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
+from gdm_motion_seg.geometry.normalization import pixel_unit
 
 MIN_POINTS = 8
 """Points that a linear fit of F needs."""
@@ -44,8 +45,8 @@ def fit_fundamental(x1: FloatArray, x2: FloatArray,
     Hartley, In defence of the eight-point algorithm, PAMI 1997.
 
     """
-    a1, a2, w = _checked(x1, x2, weights, MIN_POINTS)
-    return _epipolar.eight_point(a1, a2, w)
+    a1, a2 = checked_points(x1, x2, MIN_POINTS)
+    return _epipolar.eight_point(a1, a2, checked_weights(weights, len(a1)))
 
 
 def fit_fundamentals(x1: FloatArray, x2: FloatArray, weights: FloatArray,
@@ -73,7 +74,7 @@ def fit_fundamentals(x1: FloatArray, x2: FloatArray, weights: FloatArray,
     of v; Hartley's normalisation is applied inside the moments.
 
     """
-    a1, a2, _ = _checked(x1, x2, None, 0)
+    a1, a2 = checked_points(x1, x2)
     w = np.asarray(weights, np.float64)
     if w.ndim != 2 or w.shape[1] != len(a1):
         raise InputError(f'weights must have the shape (H, {len(a1)}), got {w.shape}')
@@ -114,7 +115,7 @@ def fit_fundamental_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
         As :func:`fit_fundamental`; a few microseconds each.
 
     """
-    a1, a2, _ = _checked(x1, x2, None, 0)
+    a1, a2 = checked_points(x1, x2)
     index = np.ascontiguousarray(samples, np.int64)
     if index.ndim != 2 or index.shape[1] < MIN_POINTS:
         raise InputError(f'samples must have the shape (H, at least {MIN_POINTS}), '
@@ -123,6 +124,29 @@ def fit_fundamental_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
         raise InputError(f'samples must be indices below {len(a1)}, '
                          f'got {index.min()} to {index.max()}')
     return _epipolar.eight_point_samples(a1, a2, index, iterations)
+
+
+def fit_fundamental_robust(x1: FloatArray, x2: FloatArray,
+                           image_size: tuple[int, int]) -> FloatArray:
+    """
+    Fit F to the points of one motion, of which a few may be wrong.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) arrays
+        Pixels, N >= 8.
+    image_size : (width, height)
+        Pixels; sets the scale of the noise that is expected.
+
+    Returns
+    -------
+    (3, 3) array
+        Eight-point fit, reweighted once, then refined on the Sampson distance under a Cauchy loss
+        whose scale follows the residuals.
+
+    """
+    a1, a2 = checked_points(x1, x2, MIN_POINTS)
+    return _selection.robust_fundamental(a1, a2, pixel_unit(image_size))
 
 
 def refine_fundamental(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
@@ -160,7 +184,8 @@ def refine_fundamental(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
     f = np.ascontiguousarray(fundamental, np.float64)
     if f.shape != (3, 3):
         raise InputError(f'fundamental must have the shape (3, 3), got {f.shape}')
-    a1, a2, w = _checked(x1, x2, weights, 7)
+    a1, a2 = checked_points(x1, x2, 7)
+    w = checked_weights(weights, len(a1))
     return _epipolar.refine_rank_two(f, a1, a2, w, float(loss_px), iterations, tolerance)
 
 
@@ -171,6 +196,7 @@ def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -
     Parameters
     ----------
     fundamental : (3, 3) or (H, 3, 3) array
+        One matrix or many.
     x1, x2 : (N, 2) arrays
         Pixels.
 
@@ -178,7 +204,7 @@ def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -
     -------
     (N,) or (H, N) array
         Pixels, non-negative. With independent noise of standard deviation s in all four
-        coordinates they are distributed as \\|s N(0, 1)\\|.
+        coordinates they are distributed as the absolute value of s N(0, 1).
 
     Examples
     --------
@@ -190,7 +216,7 @@ def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -
 
     """
     fs = np.ascontiguousarray(fundamental, np.float64)
-    a1, a2, _ = _checked(x1, x2, None, 0)
+    a1, a2 = checked_points(x1, x2)
     if fs.shape[-2:] != (3, 3) or fs.ndim not in (2, 3):
         raise InputError(f'fundamental must have the shape (3, 3) or (H, 3, 3), got {fs.shape}')
     distances = _epipolar.sampson(fs.reshape(-1, 3, 3), a1, a2)
@@ -204,6 +230,7 @@ def epipoles(fundamental: FloatArray) -> tuple[FloatArray, FloatArray]:
     Parameters
     ----------
     fundamental : (..., 3, 3) array
+        One matrix or many.
 
     Returns
     -------
@@ -223,18 +250,41 @@ def unit_norm(matrices: FloatArray) -> FloatArray:
     Parameters
     ----------
     matrices : (..., 3, 3) array
+        Any.
 
     Returns
     -------
     (..., 3, 3) array
+        The same up to scale.
 
     """
     norm = np.linalg.norm(matrices, axis=(-2, -1), keepdims=True)
     return matrices / np.where(norm > 0.0, norm, 1.0)
 
 
-def _checked(x1: FloatArray, x2: FloatArray, weights: npt.ArrayLike | None,
-             least: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def checked_points(x1: FloatArray, x2: FloatArray,
+                   least: int = 0) -> tuple[FloatArray, FloatArray]:
+    """
+    Points as the kernels want them.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) arrays
+        Pixels.
+    least : int
+        Smallest N allowed.
+
+    Returns
+    -------
+    x1, x2 : (N, 2) arrays
+        Contiguous, float64.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not match or there are too few points.
+
+    """
     a1 = np.ascontiguousarray(x1, np.float64)
     a2 = np.ascontiguousarray(x2, np.float64)
     if a1.ndim != 2 or a1.shape[1] != 2 or a1.shape != a2.shape:
@@ -242,11 +292,36 @@ def _checked(x1: FloatArray, x2: FloatArray, weights: npt.ArrayLike | None,
                          f'{a2.shape}')
     if len(a1) < least:
         raise InputError(f'at least {least} points are needed, got {len(a1)}')
+    return a1, a2
+
+
+def checked_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
+    """
+    Weights as the kernels want them.
+
+    Parameters
+    ----------
+    weights : (N,) array or None
+        None for all equal.
+    n : int
+        Number of points.
+
+    Returns
+    -------
+    (N,) array
+        Contiguous, float64.
+
+    Raises
+    ------
+    InputError
+        If the shape does not match, or a weight is negative or not finite.
+
+    """
     if weights is None:
-        return a1, a2, np.ones(len(a1))
+        return np.ones(n)
     w = np.ascontiguousarray(weights, np.float64)
-    if w.shape != (len(a1),):
-        raise InputError(f'weights must have the shape ({len(a1)},), got {w.shape}')
+    if w.shape != (n,):
+        raise InputError(f'weights must have the shape ({n},), got {w.shape}')
     if not (np.isfinite(w).all() and (w >= 0.0).all()):
         raise InputError('weights must be finite and not negative')
-    return a1, a2, w
+    return w

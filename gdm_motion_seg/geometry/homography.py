@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry import _projective
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.fundamental import _checked
+from gdm_motion_seg.geometry.fundamental import checked_points, checked_weights
 
 MIN_POINTS = 4
 """Points that a homography needs, no three of them on a line."""
@@ -34,7 +34,8 @@ def fit_homography(x1: FloatArray, x2: FloatArray,
         finite points, even where they do not determine it.
 
     """
-    a1, a2, w = _checked(x1, x2, weights, MIN_POINTS)
+    a1, a2 = checked_points(x1, x2, MIN_POINTS)
+    w = checked_weights(weights, len(a1))
     return normalize_homography(_projective.direct_linear(a1, a2, w))
 
 
@@ -68,7 +69,8 @@ def refine_homography(homography: FloatArray, x1: FloatArray, x2: FloatArray,
     h = np.ascontiguousarray(homography, np.float64)
     if h.shape != (3, 3):
         raise InputError(f'homography must have the shape (3, 3), got {h.shape}')
-    a1, a2, w = _checked(x1, x2, weights, MIN_POINTS)
+    a1, a2 = checked_points(x1, x2, MIN_POINTS)
+    w = checked_weights(weights, len(a1))
     refined = _projective.refine(h, a1, a2, w, float(loss_px), iterations, tolerance)
     return normalize_homography(refined)
 
@@ -80,6 +82,7 @@ def homography_distances(homography: FloatArray, x1: FloatArray, x2: FloatArray)
     Parameters
     ----------
     homography : (3, 3) or (M, 3, 3) array
+        One matrix or many.
     x1, x2 : (N, 2) arrays
         Pixels.
 
@@ -95,7 +98,7 @@ def homography_distances(homography: FloatArray, x1: FloatArray, x2: FloatArray)
     hs = np.ascontiguousarray(homography, np.float64)
     if hs.shape[-2:] != (3, 3) or hs.ndim not in (2, 3):
         raise InputError(f'homography must have the shape (3, 3) or (M, 3, 3), got {hs.shape}')
-    a1, a2, _ = _checked(x1, x2, None, 0)
+    a1, a2 = checked_points(x1, x2)
     distances = _projective.transfer(hs.reshape(-1, 3, 3), a1, a2)
     return distances[0] if hs.ndim == 2 else distances
 
@@ -120,7 +123,7 @@ def symmetric_transfer_distances(homography: FloatArray, x1: FloatArray,
     """
     forward = _squared_error(homography, x1, x2)
     try:
-        backward = _squared_error(np.linalg.inv(homography), x2, x1)
+        backward = _squared_error(np.asarray(np.linalg.inv(homography), np.float64), x2, x1)
     except np.linalg.LinAlgError:
         backward = np.zeros_like(forward)
     return np.sqrt(forward + backward)
@@ -133,7 +136,9 @@ def apply_homography(homography: FloatArray, points: FloatArray) -> FloatArray:
     Parameters
     ----------
     homography : (3, 3) array
+        Maps homogeneous points.
     points : (N, 2) array
+        To be mapped.
 
     Returns
     -------
@@ -159,10 +164,12 @@ def normalize_homography(homography: FloatArray) -> FloatArray:
     Parameters
     ----------
     homography : (3, 3) array
+        At any scale.
 
     Returns
     -------
     (3, 3) array
+        The same up to scale.
 
     """
     norm = float(np.linalg.norm(homography))

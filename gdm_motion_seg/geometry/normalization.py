@@ -9,6 +9,10 @@ import numpy as np
 from gdm_motion_seg.geometry.correspondences import FloatArray
 
 
+REFERENCE_SIDE = 640.0
+"""Longer image side at which constants in pixels were chosen; they grow with the image."""
+
+
 def image_transform(image_size: tuple[int, int]) -> FloatArray:
     """
     Matrix that centres pixels on the image and divides them by half its width.
@@ -16,6 +20,7 @@ def image_transform(image_size: tuple[int, int]) -> FloatArray:
     Parameters
     ----------
     image_size : (width, height)
+        In pixels.
 
     Returns
     -------
@@ -49,6 +54,7 @@ def normalize_image_points(points: FloatArray, image_size: tuple[int, int]) -> F
     points : (..., 2) array
         Pixels.
     image_size : (width, height)
+        In pixels.
 
     Returns
     -------
@@ -60,6 +66,29 @@ def normalize_image_points(points: FloatArray, image_size: tuple[int, int]) -> F
     return (points - np.array([0.5 * width, 0.5 * height])) / (0.5 * width)
 
 
+def pixel_unit(image_size: tuple[int, int]) -> float:
+    """
+    Size of the image relative to the one at which constants in pixels were chosen.
+
+    Parameters
+    ----------
+    image_size : (width, height)
+        In pixels.
+
+    Returns
+    -------
+    float
+        1 for 640 x 480.
+
+    Examples
+    --------
+    >>> pixel_unit((1280, 720))
+    2.0
+
+    """
+    return max(image_size) / REFERENCE_SIDE
+
+
 def hartley_transform(points: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """
     Matrix that moves the centroid to the origin and the mean squared radius to 2.
@@ -67,6 +96,7 @@ def hartley_transform(points: FloatArray, weights: FloatArray | None = None) -> 
     Parameters
     ----------
     points : (N, 2) array
+        In pixels or any other unit.
     weights : (N,) array, optional
         Non-negative; all equal by default.
 

@@ -6,27 +6,24 @@
 import numpy as np
 
 from gdm_motion_seg.gdm.dimension import empirical_dimension
-from gdm_motion_seg.geometry import _epipolar
 from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed
-from gdm_motion_seg.geometry.fundamental import MIN_POINTS, sampson_distances
+from gdm_motion_seg.geometry.fundamental import (
+    fit_fundamental_robust, MIN_POINTS, sampson_distances)
 from gdm_motion_seg.geometry.homography import homography_distances
 from gdm_motion_seg.geometry.kind import (
-    classify_motion, KindDecision, MotionKind, noise_scale, pixel_unit)
+    classify_motion, KindDecision, LOSS_SIGMAS, MotionKind, noise_scale)
+from gdm_motion_seg.geometry.normalization import pixel_unit
 from gdm_motion_seg.segmentation.result import Motion
 
 KAPPA_SIGMAS = 2.5
 """kappa over the noise: one inlier in eighty is lost."""
 KAPPA_FLOOR_PX = 0.5
-"""Smallest kappa at 640 pixels: under it a lens that is not quite a pinhole looks like outliers."""
+"""Smallest kappa at 640 pixels: below, a lens that is not quite a pinhole makes outliers."""
 KAPPA_CEILING_PX = 6.0
 """Largest kappa at 640 pixels: a motion with more noise than that has swallowed another one."""
-LOSS_SIGMAS = 2.385
-"""Scale of the Cauchy loss over the noise: 95 % efficiency under Gaussian noise."""
-_NAN3 = np.full(3, np.nan)
-_NAN33 = np.full((3, 3), np.nan)
 
 
 def estimate_motion(correspondences: Correspondences, members: IntArray, motion_id: int,
@@ -60,10 +57,12 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     points = correspondences.take(index)
     camera = camera or Camera.guess(correspondences.image_size)
     unit = pixel_unit(correspondences.image_size)
-    fundamental = robust_fundamental(points.x1, points.x2, unit)
+    fundamental = np.full((3, 3), np.nan)
+    if len(points) >= MIN_POINTS:
+        fundamental = fit_fundamental_robust(points.x1, points.x2, points.image_size)
     decision = classify_motion(points.x1, points.x2, fundamental, camera)
     if decision.kind is MotionKind.TOO_FEW:
-        fundamental = _NAN33.copy()
+        fundamental = np.full((3, 3), np.nan)
     distances = _distances(points, fundamental, decision)
     rotation, translation = _pose(points, fundamental, decision, camera)
     return Motion(
@@ -75,38 +74,6 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         rotation=rotation, translation=translation)
 
 
-def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
-    """
-    Fundamental matrix of one motion's points, of which a few may be wrong.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels.
-    unit : float
-        :func:`pixel_unit` of the image.
-
-    Returns
-    -------
-    (3, 3) array
-        Eight-point fit, reweighted once, then refined under a Cauchy loss whose scale follows the
-        residuals. NaN for fewer than eight points.
-
-    """
-    if len(x1) < MIN_POINTS:
-        return _NAN33.copy()
-    ones = np.ones(len(x1))
-    fundamental = _epipolar.eight_point(x1, x2, ones)
-    distances = sampson_distances(fundamental, x1, x2)
-    loss = LOSS_SIGMAS * noise_scale(distances, 7, unit)
-    weights = 1.0 / (1.0 + (distances / loss) ** 2)
-    reweighted = _epipolar.eight_point(x1, x2, weights)
-    for _ in range(2):
-        loss = LOSS_SIGMAS * noise_scale(sampson_distances(reweighted, x1, x2), 7, unit)
-        reweighted = _epipolar.refine_rank_two(reweighted, x1, x2, ones, loss, 20, 1e-5)
-    return reweighted
-
-
 def inlier_threshold(distances: FloatArray, unit: float) -> float:
     """
     Threshold kappa from a motion's own residuals.
@@ -116,7 +83,7 @@ def inlier_threshold(distances: FloatArray, unit: float) -> float:
     distances : (N,) array
         Sampson distances in pixels.
     unit : float
-        :func:`pixel_unit` of the image.
+        The image's size relative to 640 pixels (see ``pixel_unit``).
 
     Returns
     -------
@@ -125,7 +92,7 @@ def inlier_threshold(distances: FloatArray, unit: float) -> float:
         with the image.
 
     """
-    kappa = KAPPA_SIGMAS * noise_scale(distances, 7, unit)
+    kappa = KAPPA_SIGMAS * noise_scale(distances, unit)
     return float(np.clip(kappa, KAPPA_FLOOR_PX * unit, KAPPA_CEILING_PX * unit))
 
 
@@ -143,7 +110,7 @@ def _pose(points: Correspondences, fundamental: FloatArray, decision: KindDecisi
           camera: Camera) -> tuple[FloatArray, FloatArray]:
     """Rotation and direction of translation, NaN where the kind leaves them open."""
     if decision.kind is not MotionKind.GENERAL:
-        return decision.rotation, _NAN3.copy()
+        return decision.rotation, np.full(3, np.nan)
     pose = recover_pose(fundamental, points.x1, points.x2, camera.matrix,
                         loss_px=LOSS_SIGMAS * decision.noise_px)
     return pose.rotation, pose.translation

@@ -1,0 +1,268 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled kernels of model selection: the scale of the noise, and what it leaves undecided."""
+
+from numba import njit
+import numpy as np
+
+from gdm_motion_seg.geometry import _projective
+from gdm_motion_seg.geometry._epipolar import eight_point, refine_rank_two, sampson
+from gdm_motion_seg.geometry._linalg import matmul3, svd3
+from gdm_motion_seg.geometry.correspondences import FloatArray
+
+PRIOR_NOISE_PX = 0.7
+"""What a tracker's noise is believed to be before its residuals are seen."""
+PRIOR_STRENGTH = 8.0
+"""Number of residuals that this belief is worth."""
+LEAST_NOISE_PX = 0.1
+"""No tracker is better than this."""
+MODEL_TOLERANCE = 0.5
+"""Squared noise a point that a rotation may fit worse than a free homography: lens and focal
+length are never known exactly."""
+LOSS_SIGMAS = 2.385
+"""Scale of a Cauchy loss over the noise: 95 % efficiency under Gaussian noise."""
+CAP = 50.0
+"""Squared noise at which a residual stops to count: it is an outlier."""
+PRICE_OF_DEPTH, PRICE_FOR_FEW, HIGHEST_PRICE = 2.0, 100.0, 8.0
+"""Squared noise that the freedom of a point along its epipolar line must save: the first, plus the
+second over the number of points, up to the third. In Torr's GRIC it is ln 4; but on a plane F may choose its epipole to suit the
+noise. At this price 99 % of simulated planes with up to 1 px of noise stay planes."""
+FOCAL_FACTORS = (0.4, 1.4)
+"""Focal lengths to try, over the guessed one: 0.5 to 1.7 times the longer side of the image."""
+_GOLDEN = 0.6180339887498949
+_SEARCH_POINTS = 150
+_SEARCH_STEPS = 8
+
+GENERAL, ON_PLANE, ON_LINE, ROTATING, STILL = 0, 1, 2, 3, 4
+
+
+@njit(cache=True)
+def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: float) -> float:
+    """
+    Standard deviation of the noise of a coordinate, from the distances to a fitted model.
+
+    The distances have one residual each (Sampson to F) or two (to a homography). Robust: from the
+    median, then from those under 3 (3.5) standard deviations; corrected for the fitted
+    parameters; drawn towards what trackers usually do where there are few points; never zero.
+    """
+    n = distances.shape[0]
+    prior = (PRIOR_NOISE_PX * unit) ** 2
+    freedom = residuals * n - parameters
+    if freedom <= 0:
+        return np.sqrt(prior)
+    # Squared median, squared cut, and mean square under the cut, of unit noise.
+    median2, cut2, mean2 = (0.4549, 9.0, 0.9733) if residuals == 1 else (1.3863, 12.25, 1.9731)
+    squared = distances * distances
+    variance = np.median(squared) / median2
+    for _ in range(3):
+        total, count = 0.0, 0
+        for i in range(n):
+            if squared[i] <= cut2 * variance:
+                total += squared[i]
+                count += 1
+        if count == 0:
+            break
+        variance = total / (count * mean2)
+    variance = (variance * residuals * n + PRIOR_STRENGTH * prior) / (freedom + PRIOR_STRENGTH)
+    return max(np.sqrt(variance), LEAST_NOISE_PX * unit)
+
+
+@njit(cache=True)
+def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
+    """Eight-point fit, reweighted once, then refined under a Cauchy loss of the residuals' scale."""
+    weights = np.ones(x1.shape[0])
+    f = eight_point(x1, x2, weights)
+    distances = sampson(f.reshape(1, 3, 3), x1, x2)[0]
+    loss = LOSS_SIGMAS * noise_scale(distances, 1, 7, unit)
+    f = eight_point(x1, x2, 1.0 / (1.0 + (distances / loss) ** 2))
+    for _ in range(2):
+        distances = sampson(f.reshape(1, 3, 3), x1, x2)[0]
+        loss = LOSS_SIGMAS * noise_scale(distances, 1, 7, unit)
+        f = refine_rank_two(f, x1, x2, weights, loss, 20, 1e-5)
+    return f
+
+
+@njit(cache=True)
+def robust_homography(x1: FloatArray, x2: FloatArray, loss: float) -> FloatArray:
+    """
+    Homography by direct linear transform or similarity, whichever starts better, then refined.
+
+    On a line the linear transform has solutions that send every point to nothing.
+    """
+    ones = np.ones(x1.shape[0])
+    linear = _projective.direct_linear(x1, x2, ones)
+    similar = _similarity(x1, x2)
+    if _cauchy_cost(similar, x1, x2, loss) < _cauchy_cost(linear, x1, x2, loss):
+        linear = similar
+    return _projective.refine(linear, x1, x2, ones, loss, 10, 1e-3)
+
+
+@njit(cache=True)
+def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_guess: bool,
+           unit: float) -> tuple[int, float, float, FloatArray, FloatArray]:
+    """Kind of the motion, noise, distance from a homography, the homography, and the rotation."""
+    n = x1.shape[0]
+    epipolar = sampson(f.reshape(1, 3, 3), x1, x2)[0]
+    noise = noise_scale(epipolar, 1, 7, unit)
+    h = robust_homography(x1, x2, 3.0 * noise)
+    transfer = _projective.transfer(h.reshape(1, 3, 3), x1, x2)[0]
+    saved = _capped(transfer, noise) - _capped(epipolar, noise)
+    price = min(PRICE_OF_DEPTH + PRICE_FOR_FEW / n, HIGHEST_PRICE)
+    on_line = min(_thickness(x1), _thickness(x2)) < 2.0 * noise
+    depth = np.sqrt(np.mean(np.minimum(transfer, 100.0 * noise) ** 2))
+    if saved > price * (n - 1) and not on_line:
+        return GENERAL, noise, depth, h, np.eye(3)
+    # The homography is the better witness of the noise now: two residuals a point, and F may
+    # have followed the noise with the freedom that a plane leaves it.
+    noise = noise_scale(transfer, 2, 8, unit)
+    tolerated = (_capped(transfer, noise) + MODEL_TOLERANCE * n + 5.0 * np.log(4.0 * n))
+    still = np.eye(3)
+    if _capped(_projective.transfer(still.reshape(1, 3, 3), x1, x2)[0], noise) <= tolerated:
+        return STILL, noise, depth, still, still
+    weights = 1.0 / (1.0 + (transfer / (3.0 * noise)) ** 2)
+    rotation, turned = rotation_homography(x1, x2, weights, k)
+    cost = _capped(_projective.transfer(turned.reshape(1, 3, 3), x1, x2)[0], noise)
+    if cost > tolerated and is_guess:
+        k = _best_focal(x1, x2, weights, k, 3.0 * noise)
+        rotation, turned = rotation_homography(x1, x2, weights, k)
+        cost = _capped(_projective.transfer(turned.reshape(1, 3, 3), x1, x2)[0], noise)
+    if cost <= tolerated:
+        return ROTATING, noise, depth, turned, rotation
+    return (ON_LINE if on_line else ON_PLANE), noise, depth, h, np.eye(3)
+
+
+@njit(cache=True)
+def rotation_homography(x1: FloatArray, x2: FloatArray, weights: FloatArray,
+                        k: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rotation R that turns the first rays into the second (Wahba's problem), and K R K^-1."""
+    k_inv = np.linalg.inv(k)
+    profile = np.zeros((3, 3))
+    a = np.empty(3)
+    b = np.empty(3)
+    for n in range(x1.shape[0]):
+        aa, bb = 0.0, 0.0
+        for i in range(3):
+            a[i] = k_inv[i, 0] * x1[n, 0] + k_inv[i, 1] * x1[n, 1] + k_inv[i, 2]
+            b[i] = k_inv[i, 0] * x2[n, 0] + k_inv[i, 1] * x2[n, 1] + k_inv[i, 2]
+            aa += a[i] * a[i]
+            bb += b[i] * b[i]
+        w = weights[n] / np.sqrt(aa * bb)
+        for i in range(3):
+            for j in range(3):
+                profile[i, j] += w * b[i] * a[j]
+    u, _, v = svd3(profile)
+    rotation = matmul3(u, v.T.copy())
+    return rotation, matmul3(k, matmul3(rotation, k_inv))
+
+
+@njit(cache=True)
+def _best_focal(x1: FloatArray, x2: FloatArray, weights: FloatArray, k: FloatArray,
+                loss: float) -> FloatArray:
+    """Camera matrix whose focal length makes a pure rotation fit best, by golden section."""
+    stride = max(1, x1.shape[0] // _SEARCH_POINTS)
+    y1, y2, w = x1[::stride].copy(), x2[::stride].copy(), weights[::stride].copy()
+    low, high = np.log(FOCAL_FACTORS[0]), np.log(FOCAL_FACTORS[1])
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    cost_left = _focal_cost(left, y1, y2, w, k, loss)
+    cost_right = _focal_cost(right, y1, y2, w, k, loss)
+    for _ in range(_SEARCH_STEPS):
+        if cost_left < cost_right:
+            high, right, cost_right = right, left, cost_left
+            left = high - _GOLDEN * (high - low)
+            cost_left = _focal_cost(left, y1, y2, w, k, loss)
+        else:
+            low, left, cost_left = left, right, cost_right
+            right = low + _GOLDEN * (high - low)
+            cost_right = _focal_cost(right, y1, y2, w, k, loss)
+    return _with_focal(k, 0.5 * (low + high))
+
+
+@njit(cache=True)
+def _focal_cost(log_factor: float, x1: FloatArray, x2: FloatArray, weights: FloatArray,
+                k: FloatArray, loss: float) -> float:
+    _, h = rotation_homography(x1, x2, weights, _with_focal(k, log_factor))
+    return _cauchy_cost(h, x1, x2, loss)
+
+
+@njit(cache=True)
+def _with_focal(k: FloatArray, log_factor: float) -> FloatArray:
+    scaled = k.copy()
+    factor = np.exp(log_factor)
+    scaled[0, 0] *= factor
+    scaled[0, 1] *= factor
+    scaled[1, 1] *= factor
+    return scaled
+
+
+@njit(cache=True)
+def _cauchy_cost(h: FloatArray, x1: FloatArray, x2: FloatArray, loss: float) -> float:
+    distances = _projective.transfer(h.copy().reshape(1, 3, 3), x1, x2)[0]
+    return np.log1p((distances / loss) ** 2).sum()
+
+
+@njit(cache=True)
+def _capped(distances: FloatArray, noise: float) -> float:
+    """Sum of squared distances over the noise, each no larger than CAP."""
+    total = 0.0
+    for i in range(distances.shape[0]):
+        total += min((distances[i] / noise) ** 2, CAP)
+    return total
+
+
+@njit(cache=True)
+def _similarity(x1: FloatArray, x2: FloatArray) -> FloatArray:
+    """Least-squares similarity x2 = s R x1 + t, as a complex line fit."""
+    n = x1.shape[0]
+    c1x, c1y = x1[:, 0].mean(), x1[:, 1].mean()
+    c2x, c2y = x2[:, 0].mean(), x2[:, 1].mean()
+    power, a, b = 0.0, 0.0, 0.0
+    for i in range(n):
+        x, y = x1[i, 0] - c1x, x1[i, 1] - c1y
+        u, v = x2[i, 0] - c2x, x2[i, 1] - c2y
+        power += x * x + y * y
+        a += x * u + y * v
+        b += x * v - y * u
+    if a * a + b * b > 1e-12 * power * power:
+        a /= power
+        b /= power
+    else:
+        a, b = 1.0, 0.0
+    return np.array([[a, -b, c2x - a * c1x + b * c1y], [b, a, c2y - b * c1x - a * c1y],
+                     [0.0, 0.0, 1.0]])
+
+
+@njit(cache=True)
+def _thickness(points: FloatArray) -> float:
+    """Spread (standard deviation) of the points across the line that fits them best."""
+    n = points.shape[0]
+    cx, cy = points[:, 0].mean(), points[:, 1].mean()
+    xx, xy, yy = 0.0, 0.0, 0.0
+    for i in range(n):
+        x, y = points[i, 0] - cx, points[i, 1] - cy
+        xx += x * x
+        xy += x * y
+        yy += y * y
+    low = 0.5 * (xx + yy) - np.hypot(0.5 * (xx - yy), xy)
+    return np.sqrt(max(low, 0.0) / n)
+
+
+@njit(cache=True)
+def distinct_points(x1: FloatArray, x2: FloatArray, enough: int) -> int:
+    """Count different correspondences, no further than enough."""
+    found = np.empty(enough, np.int64)
+    count = 0
+    for n in range(x1.shape[0]):
+        new = True
+        for k in range(count):
+            m = found[k]
+            if (x1[m, 0] == x1[n, 0] and x1[m, 1] == x1[n, 1]
+                    and x2[m, 0] == x2[n, 0] and x2[m, 1] == x2[n, 1]):
+                new = False
+                break
+        if new:
+            found[count] = n
+            count += 1
+            if count == enough:
+                break
+    return count
