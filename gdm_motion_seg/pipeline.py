@@ -127,8 +127,8 @@ class MotionPipeline:
         tracked, undistorted = self._without_distortion(tracked)
         points = tracked.correspondences if undistorted is None else undistorted
         if len(points) < MIN_TRACKS:
-            reason = f'only {len(points)} tracks reach over the gap, {MIN_TRACKS} are needed'
-            return _frame_result(tracked, _nothing(tracked, reason), clock, problem=True)
+            nothing = _nothing(tracked, _too_few(tracked))
+            return _frame_result(tracked, nothing, clock, problem=True)
         previous = self._identities.previous_labels(points.ids)
         answer = self._segmenter.segment(points, previous, self._fresh_rng())
         clock.lap('segment')
@@ -174,6 +174,13 @@ class _Stopwatch:
 
 def _nothing(tracked: TrackedFrame, reason: str) -> MotionSegmentation:
     return MotionSegmentation.empty(len(tracked.correspondences), reason)
+
+
+def _too_few(tracked: TrackedFrame) -> str:
+    if tracked.n_tracks < MIN_TRACKS:
+        return f'the image has no texture to follow: {tracked.n_tracks} tracks'
+    count = len(tracked.correspondences)
+    return f'only {count} tracks reach over the gap, {MIN_TRACKS} are needed'
 
 
 def _frame_result(tracked: TrackedFrame, answer: MotionSegmentation, clock: _Stopwatch,

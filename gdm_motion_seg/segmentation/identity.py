@@ -53,8 +53,7 @@ class MotionIdentities:
 
     def previous_labels(self, track_ids: IntArray) -> IntArray | None:
         """
-        Return last answer's partition of these tracks as a start for the next; None if there is
-        none.
+        Return the last partition of these tracks, a start for the next; None if there is none.
 
         Labels are 0..K-1 by falling support, OUTLIER for tracks that never had a motion, UNKNOWN
         for new ones.

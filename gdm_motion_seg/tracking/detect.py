@@ -3,6 +3,8 @@
 
 """Corners that are spread evenly over the image and found only where it is empty."""
 
+from collections import deque
+
 import cv2
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +13,7 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.image import GreyImage
 
 Points = npt.NDArray[np.float32]
+Response = npt.NDArray[np.float32]
 
 DETECTION_SIDE = 640
 """Longest side of the image that corners are searched in; larger images are made smaller."""
@@ -28,7 +31,7 @@ class CornerDetector:
     def __init__(self, config: TrackingConfig) -> None:
         """Make a detector that has seen nothing."""
         self._config = config
-        self._strongest = np.zeros(BANDS)
+        self._strongest: deque[float] = deque(maxlen=BANDS)
         self._next_band = 0
 
     def detect(self, grey: GreyImage, tracks: Points, mask: GreyImage | None,
@@ -48,38 +51,60 @@ class CornerDetector:
             Search all bands instead of the next one.
 
         """
-        missing = self._config.max_tracks - len(tracks)
-        small, scale = _detection_image(grey)
-        height, width = small.shape
-        edges = np.linspace(0, height, BANDS + 1).astype(int)
-        bands = range(BANDS) if everywhere else (self._next_band,)
-        self._next_band = (self._next_band + 1) % BANDS
-        if missing <= 0:
+        if len(tracks) >= self._config.max_tracks:
             return np.empty((0, 2), np.float32)
-        distance = max(2, round(self._config.min_distance * max(height, width)))
-        top, bottom = int(edges[bands[0]]), int(edges[bands[-1] + 1])
-        # The band is searched with a rim, so that a corner on its edge is judged as within the
-        # image.
+        small, scale = _detection_image(grey)
+        distance = max(2, round(self._config.min_distance * max(small.shape)))
+        top, bottom = self._next_rows(small.shape[0], everywhere)
+        # The band has a rim, so that a corner on its edge is judged as within the image.
         rim = distance + BLOCK
-        low, high = max(0, top - rim), min(height, bottom + rim)
+        low, high = max(0, top - rim), min(small.shape[0], bottom + rim)
         response = cv2.cornerMinEigenVal(small[low:high], BLOCK, ksize=3)
-        for band in bands:
-            part = response[edges[band] - low:edges[band + 1] - low]
-            self._strongest[band] = float(part.max()) if part.size else 0.0
-        floor = max(FLOOR, self._config.quality * float(self._strongest.max()))
-        cv2.threshold(response, floor, 0.0, cv2.THRESH_TOZERO, dst=response)
-        _forbid(response, tracks / scale - (0, low), distance)
+        self._clear_weak(response)
+        _clear_around(response, tracks / scale - (0, low), distance)
         if mask is not None:
             response[_shrink(mask, small.shape)[low:high] == 0] = 0.0
         peaks = _peaks(response, distance)
         peaks = peaks[(peaks[:, 1] >= top - low) & (peaks[:, 1] < bottom - low)]
         strength = response[peaks[:, 1], peaks[:, 0]]
-        found = (peaks + (0, low)).astype(np.float32)
-        share = max(1, round(missing * len(bands) / BANDS))
-        cell = np.sqrt(height * width / self._config.max_tracks)
-        chosen = _evenly(found, strength, tracks / scale, cell, missing if everywhere else
-                         min(missing, 2 * share + 8))
-        return np.asarray(found[chosen] * scale, np.float32)
+        found = (peaks + (0, low)).astype(np.float32) * np.float32(scale)
+        return found[self._choose(found, strength, tracks, grey.shape)]
+
+    def _next_rows(self, height: int, everywhere: bool) -> tuple[int, int]:
+        """Return the rows of the band whose turn it is, or all."""
+        if everywhere:
+            return 0, height
+        band = self._next_band
+        self._next_band = (band + 1) % BANDS
+        return height * band // BANDS, height * (band + 1) // BANDS
+
+    def _clear_weak(self, response: Response) -> None:
+        """Clear what is weak beside the strongest corner of the last bands."""
+        self._strongest.append(float(response.max()))
+        floor = max(FLOOR, self._config.quality * max(self._strongest))
+        cv2.threshold(response, floor, 0.0, cv2.THRESH_TOZERO, dst=response)
+
+    def _choose(self, found: Points, strength: Response, tracks: Points,
+                shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+        """Choose corners from the emptiest cells first, the strongest of a cell first."""
+        limit = self._config.max_tracks
+        cell = float(np.sqrt(shape[0] * shape[1] / limit))
+        order = np.argsort(-strength, kind='stable')
+        rank = _rank_in_cell(np.concatenate([tracks, found[order]]), cell)[len(tracks):]
+        return order[np.argsort(rank, kind='stable')[:max(0, limit - len(tracks))]]
+
+
+def _rank_in_cell(points: Points, cell: float) -> npt.NDArray[np.int64]:
+    """Count the points of each cell, 0, 1, …, in the order in which they are given."""
+    grid = np.floor(points / cell).astype(np.int64)
+    keys = grid[:, 1] * (1 << 32) + grid[:, 0]
+    order = np.argsort(keys, kind='stable')
+    ordered = keys[order]
+    is_first = np.append(True, ordered[1:] != ordered[:-1])[:len(keys)]
+    first = np.maximum.accumulate(np.where(is_first, np.arange(len(keys)), 0))
+    rank = np.empty(len(keys), np.int64)
+    rank[order] = np.arange(len(keys)) - first
+    return rank
 
 
 def _detection_image(grey: GreyImage) -> tuple[GreyImage, float]:
@@ -97,8 +122,7 @@ def _shrink(mask: GreyImage, shape: tuple[int, ...]) -> GreyImage:
     return cv2.resize(mask, (shape[1], shape[0]), interpolation=cv2.INTER_NEAREST)
 
 
-def _forbid(response: npt.NDArray[np.float32], tracks: npt.NDArray[np.floating],
-            distance: int) -> None:
+def _clear_around(response: Response, tracks: npt.NDArray[np.floating], distance: int) -> None:
     """Clear the response around the tracks, by one dilation instead of a disc for each."""
     x, y = np.rint(tracks).astype(np.int64).T
     inside = (x >= 0) & (x < response.shape[1]) & (y >= 0) & (y < response.shape[0])
@@ -109,31 +133,8 @@ def _forbid(response: npt.NDArray[np.float32], tracks: npt.NDArray[np.floating],
     response[cv2.dilate(taken, np.ones((2 * distance + 1,) * 2, np.uint8)) > 0] = 0.0
 
 
-def _peaks(response: npt.NDArray[np.float32], distance: int) -> npt.NDArray[np.int64]:
+def _peaks(response: Response, distance: int) -> npt.NDArray[np.int64]:
     """Return (N, 2) positions x, y that are strongest within the distance."""
     around = cv2.dilate(response, np.ones((2 * distance + 1,) * 2, np.uint8))
     y, x = np.nonzero((response == around) & (response > 0.0))
     return np.stack([x, y], axis=1).astype(np.int64)
-
-
-def _evenly(found: Points, strength: npt.NDArray[np.float32], tracks: npt.NDArray[np.floating],
-            cell: float, wanted: int) -> npt.NDArray[np.int64]:
-    """Choose corners from the emptiest cells first, the strongest of a cell first."""
-    if len(found) <= wanted:
-        return np.arange(len(found))
-    cells = _cells(found, cell)
-    keys, inverse = np.unique(cells, return_inverse=True)
-    taken = np.zeros(len(keys), np.int64)
-    known = np.searchsorted(keys, track_cells := _cells(tracks, cell))
-    known = np.minimum(known, len(keys) - 1)
-    np.add.at(taken, known[keys[known] == track_cells], 1)
-    order = np.lexsort((-strength, inverse))
-    first = np.searchsorted(inverse[order], np.arange(len(keys)))
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found)) - first[inverse[order]] + taken[inverse[order]]
-    return np.lexsort((-strength, rank))[:wanted]
-
-
-def _cells(points: npt.NDArray[np.floating], cell: float) -> npt.NDArray[np.int64]:
-    grid = np.floor(points / cell).astype(np.int64)
-    return grid[:, 1] * (1 << 20) + grid[:, 0]

@@ -171,12 +171,13 @@ class FeatureTracker:
         return np.sort(first)
 
     def _replenish(self, grey: GreyImage) -> None:
+        """Fill empty parts of the image with new tracks."""
         few = len(self._points) < self.config.max_tracks // 2
         corners = self._detector.detect(grey, self._points, self._mask, everywhere=few)
-        self._points = np.concatenate([self._points, corners])
-        self._ids = np.concatenate(
-            [self._ids, np.arange(self._next_id, self._next_id + len(corners))])
+        ids = np.arange(self._next_id, self._next_id + len(corners))
         self._next_id += len(corners)
+        self._points = np.concatenate([self._points, corners])
+        self._ids = np.concatenate([self._ids, ids])
 
 
 def _size(image: GreyImage) -> tuple[int, int]:
