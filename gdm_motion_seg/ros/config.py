@@ -39,5 +39,5 @@ class NodeConfig(PipelineConfig):
         5.0, 'Without an answer for so long while images arrive, or without an image, the '
         'diagnostics say so.', low=0.5, high=3600.0, unit='s')
     seed: int = setting(
-        0, 'Seed of every random step: same images, same answers.', low=0, high=2**31 - 1,
+        0, 'Seed of every random step: same images, same answers.', low=0, high=1_000_000_000,
         runtime=False)

@@ -14,6 +14,9 @@ import numpy as np
 WINDOW = 300
 """Rates and percentiles are of the last so many frames: ten seconds of a usual camera."""
 
+MAX_AGE_S = 600.0
+"""A stamp further from the node's clock than this is of another clock (a bag without /clock)."""
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -75,7 +78,8 @@ class Statistics:
             self._counts['answered'] += 1
             self._answers.append(self._clock())
             self._latencies.append(latency)
-            self._ages.append(age)
+            if abs(age) < MAX_AGE_S:
+                self._ages.append(age)
             self._unanswered_since = None
             self._tracks, self._motions = tracks, motions
 

@@ -3,6 +3,8 @@
 
 """The node ``motion_seg``: images in, motions out, under a managed life cycle."""
 
+from collections.abc import Callable
+from functools import wraps
 import time
 from typing import Any
 
@@ -25,6 +27,7 @@ from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
+from gdm_motion_seg.ros.warm_up import warm_up
 from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.tracking.mask import load_mask
 
@@ -36,6 +39,22 @@ WARN_PERIOD_S = 5.0
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
+ERROR = TransitionCallbackReturn.ERROR
+
+Transition = Callable[['MotionSegNode', LifecycleState], TransitionCallbackReturn]
+
+
+def _reported(transition: Transition) -> Transition:
+    """Say what went wrong in a transition; rclpy turns an exception into ERROR without a word."""
+    @wraps(transition)
+    def reporting(node: 'MotionSegNode', state: LifecycleState) -> TransitionCallbackReturn:
+        try:
+            return transition(node, state)
+        except Exception as error:
+            node.get_logger().error(
+                f'{transition.__name__} failed: {type(error).__name__}: {error}')
+            return ERROR
+    return reporting
 
 
 class MotionSegNode(LifecycleNode):
@@ -82,6 +101,7 @@ class MotionSegNode(LifecycleNode):
         if self.config.autostart and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
 
+    @_reported
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline and the publishers; FAILURE leaves the node unconfigured."""
         self._statistics = Statistics()
@@ -93,9 +113,11 @@ class MotionSegNode(LifecycleNode):
             self.get_logger().error(f'cannot be configured: {error}')
             self._give_back()
             return FAILURE
+        self.get_logger().info(f'ready after {warm_up(self.config):.1f} s of warming up')
         self._reset_service = self.create_service(Trigger, '~/reset', self._reset)
         return super().on_configure(state)
 
+    @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the worker and subscribe."""
         assert self._processor is not None
@@ -110,16 +132,19 @@ class MotionSegNode(LifecycleNode):
         self._active_since = time.monotonic()
         return super().on_activate(state)
 
+    @_reported
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Unsubscribe and let the worker finish its frame."""
         self._stop()
         return super().on_deactivate(state)
 
+    @_reported
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give back the pipeline and the publishers."""
         self._give_back()
         return super().on_cleanup(state)
 
+    @_reported
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Give back everything, from any state."""
         self._stop()

@@ -99,11 +99,12 @@ class Recorder:
         with self._changed:
             self._records.clear()
 
-    def wait_until_heard(self, timeout: float) -> bool:
+    def wait_for_publishers(self, timeout: float) -> bool:
         """
-        Wait until the node itself says, in its diagnostics, that this recorder listens.
+        Wait until the node's publishers and this recorder have found each other.
 
-        Discovery has two ends: that a publisher is seen here does not mean that it sees us yet.
+        Discovery has two ends: that a publisher is seen here does not mean that it sees us yet. So
+        the node itself must say, in its diagnostics, that somebody listens.
         """
         wanted = {f'listeners of {topic.partition("/motion_seg/")[2]}'
                   for topic in self._types if '/motion_seg/' in topic}

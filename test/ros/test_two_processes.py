@@ -31,7 +31,7 @@ def test_keypoints_come_out_for_images_that_go_in(session, tmp_path):
     publisher = session.node.create_publisher(types.Image, 'image', 1)
     with NodeProcess({'tracking.frame_gap': 2}, log=tmp_path / 'log') as node:
         assert wait_until(publisher.get_subscription_count, 60), node.output()
-        assert recorder.wait_until_heard(20), node.output()
+        assert recorder.wait_for_publishers(20), node.output()
         for index in range(6):
             header = header_of(types, (100 + index) * PERIOD, 'camera')
             publisher.publish(encode_image(types, header, grey_frame(index)))

@@ -1,0 +1,122 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Start motion_seg, and if wanted a bag to look at and RViz to look with.
+
+ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw
+ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw bag:=recording rviz:=true
+"""
+
+import os
+import sys
+
+from ament_index_python.packages import (get_package_prefix, get_package_share_directory,
+                                         PackageNotFoundError)
+from launch import LaunchDescription
+from launch.actions import (DeclareLaunchArgument, ExecuteProcess, OpaqueFunction,
+                            RegisterEventHandler, SetEnvironmentVariable)
+from launch_ros.actions import LifecycleNode, Node
+from launch_ros.event_handlers import OnStateTransition
+
+PACKAGE = 'gdm_motion_seg'
+NODE = 'motion_seg'
+OUTPUTS = ('keypoints', 'motions', 'markers', 'debug_image', 'debug_image/compressed')
+YES_NO = ('true', 'false')
+BY_ITSELF = ''
+
+
+def config_file(name):
+    """Return the path of a file in the package's config folder."""
+    return os.path.join(get_package_share_directory(PACKAGE), 'config', name)
+
+
+def argument(name, default, description, choices=None):
+    """Declare an argument; ``--show-args`` is the manual."""
+    return DeclareLaunchArgument(name, default_value=default, description=description,
+                                 choices=choices)
+
+
+def generate_launch_description():
+    """Return the arguments and what is made of them."""
+    return LaunchDescription([
+        argument('image', 'image', 'Topic of the images (without /compressed).'),
+        argument('camera_info', 'camera_info', 'Topic of the calibration; it need not exist.'),
+        argument('params_file', config_file('motion_seg.yaml'),
+                 'YAML file with the parameters of the node.'),
+        argument('namespace', '', 'Namespace of the node.'),
+        argument('image_transport', BY_ITSELF,
+                 'raw or compressed; if empty, as the parameter file says.',
+                 (BY_ITSELF, 'raw', 'compressed')),
+        argument('autostart', BY_ITSELF,
+                 'Whether the node activates itself; if empty, as the parameter file says.',
+                 (BY_ITSELF, *YES_NO)),
+        argument('use_sim_time', BY_ITSELF,
+                 'Whether to follow /clock; if empty, only where a bag is played.',
+                 (BY_ITSELF, *YES_NO)),
+        argument('bag', '', 'A rosbag2 to play, with /clock, once the node is active.'),
+        argument('bag_rate', '1.0', 'Speed of the bag.'),
+        argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
+        argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
+        argument('fixed_frame', 'camera', 'Fixed frame of RViz: the frame_id of the images.'),
+        argument('fastdds_profile', 'true', 'Whether to give Fast DDS room for images '
+                 '(config/fastdds.xml); other middleware ignores it.', YES_NO),
+        argument('log_level', 'info', 'Least severe level that the node logs.',
+                 ('debug', 'info', 'warn', 'error', 'fatal')),
+        OpaqueFunction(function=start)])
+
+
+def start(context):
+    """Make the actions from the values of the arguments."""
+    value = context.launch_configurations
+    sim_time = value['use_sim_time'] or str(bool(value['bag'])).lower()
+    actions = []
+    if value['fastdds_profile'] == 'true':
+        actions += [SetEnvironmentVariable(name, config_file('fastdds.xml')) for name in
+                    ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')]
+    node = motion_seg(value, sim_time)
+    if value['bag']:
+        # A bag that starts before the subscription loses its first images.
+        actions.append(RegisterEventHandler(OnStateTransition(
+            target_lifecycle_node=node, goal_state='active', entities=[bag_player(value)])))
+    actions.append(node)
+    if value['rviz'] == 'true':
+        actions.append(rviz(value, sim_time))
+    return actions
+
+
+def motion_seg(value, sim_time):
+    """Return the node."""
+    given = {name: value[name] for name in ('image_transport',) if value[name]}
+    if value['autostart']:
+        given['autostart'] = value['autostart'] == 'true'
+    return LifecycleNode(
+        package=PACKAGE, executable='motion_seg_node', name=NODE, namespace=value['namespace'],
+        output='screen',
+        parameters=[value['params_file'], {'use_sim_time': sim_time == 'true', **given}],
+        remappings=[('image', value['image']), ('camera_info', value['camera_info'])],
+        ros_arguments=['--log-level', f'{NODE}:={value["log_level"]}'])
+
+
+def bag_player(value):
+    """Return ``ros2 bag play``, or our own player where that is not installed."""
+    try:
+        get_package_prefix('ros2bag')
+        command = ['ros2', 'bag', 'play', value['bag'], '--clock', '100']
+    except PackageNotFoundError:
+        command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock']
+    command += ['--rate', value['bag_rate']]
+    if value['bag_loop'] == 'true':
+        command.append('--loop')
+    return ExecuteProcess(cmd=command, output='screen')
+
+
+def rviz(value, sim_time):
+    """Return RViz; its topics follow the namespace and the image topic."""
+    home = '/'.join(('', *filter(None, value['namespace'].split('/')), NODE))
+    return Node(
+        package='rviz2', executable='rviz2', output='screen',
+        arguments=['-d', config_file('motion_seg.rviz'), '-f', value['fixed_frame']],
+        parameters=[{'use_sim_time': sim_time == 'true'}],
+        remappings=[('/image', value['image']),
+                    *((f'/{NODE}/{name}', f'{home}/{name}') for name in OUTPUTS)])
