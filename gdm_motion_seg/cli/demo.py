@@ -122,7 +122,7 @@ def play_through_node(scene: Path, answers: Path, log: Path, parameters: dict[st
         with BagPlayer(session.node, scene, rate=rate) as player:
             ready = (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
                      and player.wait_for_subscribers(START_S, INFO_TOPIC)
-                     and recorder.wait_until_heard(START_S))
+                     and recorder.wait_for_publishers(START_S))
             if not ready:
                 raise GdmMotionSegError(f'the node did not start; it said: {node.output()[-500:]}')
             with console.progress_bar('replaying', player.message_count) as advance:
