@@ -46,6 +46,7 @@ class MotionIdentities:
         """Forget all tracks; ids that were given are not given again."""
         self._tracks: IntArray = np.empty(0, np.int64)
         self._homes: IntArray = np.empty(0, np.int64)
+        self._last: IntArray = np.empty(0, np.int64)
         self._dissent: IntArray = np.empty(0, np.int64)
         self._found: dict[int, int] = {}
         self._ids: dict[int, int] = {}
@@ -56,23 +57,24 @@ class MotionIdentities:
         Return the last partition of these tracks, a start for the next; None if there is none.
 
         Labels are 0..K-1 by falling support, OUTLIER for tracks that never had a motion, UNKNOWN
-        for new ones.
+        for new ones. Where home and last answer differ, the younger motion is tried again: either
+        it is new, or it was missed.
         """
-        homes = self._recall(self._homes, track_ids, UNKNOWN)
-        keys, at, counts = np.unique(homes[homes >= 0], return_inverse=True, return_counts=True)
+        tried = self._recall(np.maximum(self._homes, self._last), track_ids, UNKNOWN)
+        keys, at, counts = np.unique(tried[tried >= 0], return_inverse=True, return_counts=True)
         if not len(keys):
             return None
         rank = np.empty(len(keys), np.int64)
         rank[np.argsort(-counts, kind='stable')] = np.arange(len(keys))
-        labels = homes.copy()
-        labels[homes >= 0] = rank[at]
-        return labels
+        tried[tried >= 0] = rank[at]
+        return tried
 
     def identify(self, c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
         """Return the answer with ids over time, steady labels, and only confirmed motions."""
         homes = self._recall(self._homes, c.ids, OUTLIER)
         dissent = self._recall(self._dissent, c.ids, 0)
-        keys = self._match(answer.labels, homes, answer.n_motions)
+        last = self._recall(self._last, c.ids, OUTLIER)
+        keys = self._match(answer.labels, homes, last, answer.n_motions)
         self._remember(c.ids, keys, answer.labels, homes, dissent)
         self._count(keys, np.bincount(answer.labels[answer.labels >= 0],
                                       minlength=answer.n_motions))
@@ -87,14 +89,21 @@ class MotionIdentities:
             found[known] = values[at[known]]
         return found
 
-    def _match(self, labels: IntArray, homes: IntArray, n_motions: int) -> IntArray:
-        """Give each label the key with which it shares most tracks, one to one, or a new one."""
+    def _match(self, labels: IntArray, homes: IntArray, last: IntArray,
+               n_motions: int) -> IntArray:
+        """
+        Give each label the key with which it shares most tracks, one to one, or a new one.
+
+        A track votes by halves for its home and for its motion in the last answer: the home knows
+        a motion that was missed, the last answer one that is too new to be a home.
+        """
         keys = np.full(n_motions, OUTLIER, np.int64)
-        both = (labels >= 0) & (homes >= 0)
-        known, column = np.unique(homes[both], return_inverse=True)
+        votes, voters = np.concatenate([homes, last]), np.concatenate([labels, labels])
+        both = (voters >= 0) & (votes >= 0)
+        known, column = np.unique(votes[both], return_inverse=True)
         if len(known):
             shared = np.zeros((n_motions, len(known)))
-            np.add.at(shared, (labels[both], column), 1.0)
+            np.add.at(shared, (voters[both], column), 0.5)
             smaller = np.minimum(shared.sum(axis=1)[:, None], shared.sum(axis=0)[None, :])
             shared[(shared < MIN_SHARED) | (shared < MIN_SHARE * smaller)] = 0.0
             rows, columns = linear_sum_assignment(shared, maximize=True)
@@ -129,10 +138,11 @@ class MotionIdentities:
         order: npt.NDArray[np.intp] = np.argsort(track_ids, kind='stable')
         self._tracks = track_ids[order]
         self._homes, self._dissent = homes[order], dissent[order]
+        self._last = said[order]
 
     def _count(self, keys: IntArray, support: IntArray) -> None:
         """Count how often each motion was found, and give ids to those found often enough."""
-        alive = {int(k) for k in np.unique(self._homes)} | {int(k) for k in keys}
+        alive = {int(k) for k in np.unique(np.concatenate([self._homes, keys]))}
         now = {int(k) for k in keys}
         found = {k: max(0, n - 1) for k, n in self._found.items() if k in alive and k not in now}
         # What the first answer finds was never seen otherwise; there is nothing to wait for.
