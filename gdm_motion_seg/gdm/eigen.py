@@ -14,7 +14,7 @@ import numpy as np
 _MAX_QL_ITERATIONS = 60
 
 
-@njit(cache=True, fastmath={'reassoc', 'contract', 'nsz', 'arcp'})
+@njit(cache=True, fastmath={'contract'})
 def eigenvalues(matrix, work, values, off):
     """
     Write the eigenvalues of a symmetric matrix into ``values``, in no particular order.
@@ -26,10 +26,10 @@ def eigenvalues(matrix, work, values, off):
         for j in range(i + 1):
             work[i, j] = matrix[i, j]
     _tridiagonalize(work, values, off, False)
-    _ql(values, off, work, False)
+    _rational_ql(values, off)
 
 
-@njit(cache=True, fastmath={'reassoc', 'contract', 'nsz', 'arcp'})
+@njit(cache=True, fastmath={'contract'})
 def eigensystem(matrix, axes, values, off):
     """Write the eigenvalues into ``values`` and the eigenvectors into the rows of ``axes``."""
     d = matrix.shape[0]
@@ -37,10 +37,10 @@ def eigensystem(matrix, axes, values, off):
         for j in range(i + 1):
             axes[i, j] = matrix[i, j]
     _tridiagonalize(axes, values, off, True)
-    _ql(values, off, axes, True)
+    _ql(values, off, axes)
 
 
-@njit(cache=True, fastmath={'reassoc', 'contract', 'nsz', 'arcp'})
+@njit(cache=True, fastmath={'contract'})
 def _tridiagonalize(a, diagonal, off, accumulate):
     """Reduce the lower triangle of ``a`` to tridiagonal form; ``a`` becomes the transposed transformation."""
     d = a.shape[0]
@@ -98,8 +98,8 @@ def _tridiagonalize(a, diagonal, off, accumulate):
             a[i, j] = 0.0
 
 
-@njit(cache=True, fastmath={'reassoc', 'contract', 'nsz', 'arcp'})
-def _ql(values, off, axes, with_axes):
+@njit(cache=True, fastmath={'contract'})
+def _ql(values, off, axes):
     """Diagonalize a tridiagonal matrix by implicit QL; rotate the rows of ``axes`` along."""
     d = len(values)
     for i in range(1, d):
@@ -139,13 +139,73 @@ def _ql(values, off, axes, with_axes):
                 p = s * r
                 values[i + 1] = g + p
                 g = c * r - b
-                if with_axes:
-                    for k in range(d):
-                        f = axes[i + 1, k]
-                        axes[i + 1, k] = s * axes[i, k] + c * f
-                        axes[i, k] = c * axes[i, k] - s * f
+                for k in range(d):
+                    f = axes[i + 1, k]
+                    axes[i + 1, k] = s * axes[i, k] + c * f
+                    axes[i, k] = c * axes[i, k] - s * f
                 i -= 1
             if i < low:
                 values[low] -= p
                 off[low] = g
                 off[end] = 0.0
+
+
+@njit(cache=True, fastmath={'contract'})
+def _rational_ql(values, off):
+    """
+    Find the eigenvalues of a tridiagonal matrix by QL without square roots in the inner loop.
+
+    The rational variant of Reinsch (1973): it works on the squares of the off-diagonal entries.
+    """
+    d = len(values)
+    for i in range(1, d):
+        off[i - 1] = off[i] * off[i]
+    off[d - 1] = 0.0
+    shifted = 0.0
+    scale = 0.0
+    tiny = 0.0
+    for low in range(d):
+        reach = abs(values[low]) + np.sqrt(off[low])
+        if scale < reach:
+            scale = reach
+            tiny = 2.3e-16 * scale
+        negligible = tiny * tiny
+        for _ in range(_MAX_QL_ITERATIONS):
+            end = low
+            while off[end] > negligible:
+                end += 1
+            if end == low:
+                break
+            root = np.sqrt(off[low])
+            g = values[low]
+            p = (values[low + 1] - g) / (2.0 * root)
+            r = np.sqrt(p * p + 1.0)
+            values[low] = root / (p + (r if p >= 0.0 else -r))
+            shift = g - values[low]
+            for i in range(low + 1, d):
+                values[i] -= shift
+            shifted += shift
+            g = values[end]
+            if g == 0.0:
+                g = tiny
+            h = g
+            s = 0.0
+            for i in range(end - 1, low - 1, -1):
+                p = g * h
+                r = p + off[i]
+                inverse = 1.0 / r
+                off[i + 1] = s * r
+                s = off[i] * inverse
+                values[i + 1] = h + s * (h + values[i])
+                g = values[i] - off[i] / g
+                if g == 0.0:
+                    g = tiny
+                h = g * p * inverse
+            off[low] = s * g
+            values[low] = h
+            # off holds s * g instead of s * g * h, which could underflow.
+            if h == 0.0 or abs(off[low]) <= abs(negligible / h):
+                break
+            off[low] *= h
+        off[low] = 0.0
+        values[low] += shifted

@@ -26,7 +26,17 @@ the largest one.
 DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
 
-SCREEN_NODES = 10
+REORDER = {'contract', 'reassoc', 'nsz'}
+"""Freedom for sums whose last digit does not matter: they may be vectorized."""
+
+SCREEN_STEP = 1.6
+"""Distance in log t between two nodes of the quadrature in :func:`prepare_screen`."""
+
+SCREEN_NODES = 24
+"""Nodes that reach from GRAM_FLOOR / 100 to 10 in such steps."""
+
+SCREEN_MARGIN = 1e-5
+"""Relative error that the screening allows its quadrature, many times what it has."""
 
 
 @njit(cache=True)
@@ -231,53 +241,63 @@ def _add_square(gram, vector, sign):
 
 
 @njit(cache=True)
-def _prepare_screen(gram, epsilon, screen):
-    """Fill the record from which :func:`_least_after_leaving` and ``_least_after_joining`` bound a cluster."""
-    axes, values, off, table, weights, sums = screen
+def new_screen(d):
+    """Make the empty record of a cluster that :func:`prepare_screen` fills."""
+    return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((4 + SCREEN_NODES, d)),
+            np.zeros((2, SCREEN_NODES)), np.zeros((2, 4)), np.zeros(3))
+
+
+@njit(cache=True)
+def prepare_screen(gram, epsilon, screen):
+    """
+    Tabulate a cluster so that the effect of one point more or less is a few sums and logarithms.
+
+    The empirical dimension needs tr G^a for a = epsilon / 2 and a = delta / 2. With h(t) = v^T (G + t)^-1 v,
+
+        tr (G + v v^T)^a - tr G^a = a sin(pi a) / pi * integral of t^(a-1) log(1 + h(t)) over t > 0,
+
+    an integral that the trapezoidal rule in log t gives to seven digits with a node every 1.6; what lies below the
+    first and above the last node is summed in closed form from the ends of the expansion of h.
+    """
+    axes, values, off, table, weights, tails, sums = screen
     d = gram.shape[0]
     eigensystem(gram, axes, values, off)
     largest = 0.0
     for value in values:
         largest = max(largest, value)
-    s = 0.5 * epsilon
-    t = 0.5 * epsilon / (1.0 - epsilon)
-    smallest = largest
+    powers = (0.5 * epsilon, 0.5 * epsilon / (1.0 - epsilon))
+    floor = GRAM_FLOOR * largest
     sums[:] = 0.0
-    for i in range(d):
-        if values[i] > GRAM_FLOOR * largest:
-            smallest = min(smallest, values[i])
-            power_s = values[i] ** s
-            power_t = values[i] ** t
-            sums[0] += power_s
-            sums[1] += power_t
-            table[0, i] = s * power_s / values[i]
-            table[1, i] = t * power_t / values[i]
-            table[2, i] = 1.0 / values[i]
-        else:
-            values[i] = 0.0
-            sums[2] = 1.0
-            for row in range(3):
-                table[row, i] = 0.0
     if largest == 0.0:
         return
-    node = 0.3 * smallest if sums[2] == 0.0 else 1e-6 * smallest
-    ratio = (3.0 * largest / node) ** (1.0 / (SCREEN_NODES - 1))
-    before_s = 0.0
-    before_t = 0.0
-    for q in range(SCREEN_NODES):
-        power_s = node ** s
-        power_t = node ** t
-        weights[0, q] = math.sin(math.pi * s) / math.pi * (power_s - before_s)
-        weights[1, q] = math.sin(math.pi * t) / math.pi * (power_t - before_t)
-        before_s = power_s
-        before_t = power_t
+    smallest = largest
+    for i in range(d):
+        kept = values[i] > floor
+        values[i] = max(values[i], floor)
+        smallest = min(smallest, values[i])
+        for row in range(2):
+            power = values[i] ** powers[row]
+            sums[row] += power if kept else 0.0
+            table[row, i] = powers[row] * power / values[i] if kept else 0.0
+        table[2, i] = 1.0 / values[i]
+        table[3, i] = table[2, i] * table[2, i]
+    low = math.log(0.01 * smallest)
+    n_nodes = int(math.ceil((math.log(10.0 * largest) - low) / SCREEN_STEP)) + 1
+    sums[2] = n_nodes
+    for q in range(n_nodes):
+        node = math.exp(low + SCREEN_STEP * q)
         for i in range(d):
-            table[3 + q, i] = 1.0 / (values[i] + node)
-        if q < SCREEN_NODES - 1:
-            node *= ratio
-    # What lies beyond the last node, where h is at most |v|^2 / node.
-    sums[3] = s * math.sin(math.pi * s) / math.pi * before_s / (2.0 * (2.0 - s) * node * node)
-    sums[4] = t * math.sin(math.pi * t) / math.pi * before_t / ((1.0 - t) * node)
+            table[4 + q, i] = 1.0 / (values[i] + node)
+    high = low + SCREEN_STEP * (n_nodes - 1)
+    for row in range(2):
+        a = powers[row]
+        factor = SCREEN_STEP * a * math.sin(math.pi * a) / math.pi
+        for q in range(n_nodes):
+            weights[row, q] = factor * math.exp(a * (low + SCREEN_STEP * q))
+        tails[row, 0] = factor * math.exp(a * low) / math.expm1(a * SCREEN_STEP)
+        tails[row, 1] = -factor * math.exp((a + 1.0) * low) / math.expm1((a + 1.0) * SCREEN_STEP)
+        tails[row, 2] = factor * math.exp((a - 1.0) * high) / math.expm1((1.0 - a) * SCREEN_STEP)
+        tails[row, 3] = -factor * math.exp((a - 2.0) * high) / math.expm1((2.0 - a) * SCREEN_STEP)
 
 
 @njit(cache=True)
@@ -287,7 +307,7 @@ def _dimension_of_sums(sum_s, sum_t, epsilon):
     return math.exp((math.log(sum_s) - math.log(sum_t) * (1.0 - epsilon)) / epsilon)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=REORDER)
 def _squared_coordinates(axes, vector, squares):
     d = len(vector)
     for i in range(d):
@@ -297,10 +317,15 @@ def _squared_coordinates(axes, vector, squares):
         squares[i] = z * z
 
 
-@njit(cache=True)
-def _least_after_leaving(vector, epsilon, screen, squares):
-    """Bound the empirical dimension of a cluster from below after one of its points has left."""
-    axes, values, off, table, weights, sums = screen
+@njit(cache=True, fastmath=REORDER)
+def least_after_leaving(vector, epsilon, screen, squares):
+    """
+    Bound the empirical dimension of a cluster from below after one of its points has left.
+
+    With the leverage h(0) of the point, -log(1 - h) lies between h and h * (-log(1 - h(0)) / h(0)), and the integral of h
+    alone is known: it is the derivative of tr G^a.
+    """
+    axes, values, off, table, weights, tails, sums = screen
     _squared_coordinates(axes, vector, squares)
     change_s = 0.0
     change_t = 0.0
@@ -316,58 +341,41 @@ def _least_after_leaving(vector, epsilon, screen, squares):
     return _dimension_of_sums(sums[0] - change_s, sums[1] - change_t, epsilon)
 
 
-@njit(cache=True)
-def _least_after_joining(vector, epsilon, screen, squares):
-    """Bound the empirical dimension of a cluster from below after a point has joined it."""
-    axes, values, off, table, weights, sums = screen
+@njit(cache=True, fastmath=REORDER)
+def least_after_joining(vector, epsilon, screen, squares):
+    """
+    Estimate, a little low, the empirical dimension of a cluster after a point has joined it.
+
+    The quadrature of :func:`prepare_screen` errs by less than 1e-6; SCREEN_MARGIN is subtracted.
+    """
+    axes, values, off, table, weights, tails, sums = screen
     if sums[0] == 0.0:
         return 0.0
     _squared_coordinates(axes, vector, squares)
     d = len(squares)
-    linear_s = 0.0
-    linear_t = 0.0
     length = 0.0
-    h = 0.0
+    first = 0.0
+    slope = 0.0
+    last = 0.0
     for i in range(d):
         length += squares[i]
-        linear_s += squares[i] * table[0, i]
-        linear_t += squares[i] * table[1, i]
-        h += squares[i] * table[2, i]
-    log = math.log1p(h)
-    if sums[2] > 0.0:
-        log = np.inf
-    # Lower and upper sums of log(1 + h), and of h - log(1 + h), which is the tighter one where h is small.
-    log_s = 0.0
-    log_t = 0.0
-    rest_s = 0.0
-    rest_t = 0.0
-    for q in range(SCREEN_NODES):
-        before_h = h
-        before_log = log
+        first += squares[i] * table[2, i]
+        slope += squares[i] * table[3, i]
+        last += squares[i] * values[i]
+    ends = (math.log1p(first), slope / (1.0 + first), length, last + 0.5 * length * length)
+    sum_s = sums[0]
+    sum_t = sums[1]
+    for end in range(4):
+        sum_s += tails[0, end] * ends[end]
+        sum_t += tails[1, end] * ends[end]
+    for q in range(int(sums[2])):
         h = 0.0
         for i in range(d):
-            h += squares[i] * table[3 + q, i]
-        log = math.log1p(h)
-        if q == 0 and sums[2] > 0.0:
-            before_log = log + 2.0 * (1.0 - epsilon) / epsilon
-        log_s += weights[0, q] * log
-        log_t += weights[1, q] * before_log
-        rest_s += weights[0, q] * (before_h - before_log)
-        rest_t += weights[1, q] * (h - log)
-    log_t += sums[4] * length
-    rest_s += sums[3] * length * length
-    more_s = log_s
-    more_t = log_t
-    if sums[2] == 0.0:
-        more_s = max(log_s, linear_s - rest_s)
-        more_t = min(log_t, linear_t - rest_t)
-    return _dimension_of_sums(sums[0] + more_s, sums[1] + more_t, epsilon)
-
-
-@njit(cache=True)
-def _new_screen(d):
-    return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((3 + SCREEN_NODES, d)),
-            np.zeros((2, SCREEN_NODES)), np.zeros(5))
+            h += squares[i] * table[4 + q, i]
+        log = math.log(1.0 + h)
+        sum_s += weights[0, q] * log
+        sum_t += weights[1, q] * log
+    return _dimension_of_sums(sum_s, sum_t, epsilon) * (1.0 - SCREEN_MARGIN)
 
 
 @njit(cache=True)
@@ -387,22 +395,22 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
     ``labels`` is changed in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed
     otherwise. Returns the number of sweeps used: a sweep without a move is the last.
 
-    Most points are far from moving. Bounds on the dimension of a cluster after a rank-one change prove that without an
-    eigenproblem (docs/gdm.md tells how); the answer is the same as without them.
+    Most points are far from moving. What a rank-one change does to a cluster is estimated first (``prepare_screen``);
+    only the moves that come near a decrease are decided by an eigenproblem.
     """
     n, d = vectors.shape
     grams = np.zeros((n_clusters, d, d))
     powers = np.zeros(n_clusters)
     counts = np.zeros(n_clusters, np.int64)
     scales = np.zeros(n_clusters)
-    screens = [_new_screen(d) for _ in range(n_clusters)]
+    screens = [new_screen(d) for _ in range(n_clusters)]
     joins = np.zeros(n_clusters)
     changed = np.empty((d, d))
     work = np.empty((d, d))
     values = np.empty(d)
     off = np.empty(d)
     squares = np.empty(d)
-    # The bounds hold for concave powers of the eigenvalues: delta / 2 < 1.
+    # The integrals need powers below 1 of the eigenvalues: delta / 2 < 1.
     screened = epsilon < 0.66
     for sweep in range(n_sweeps):
         grams[:] = 0.0
@@ -414,6 +422,9 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
         stale = np.ones(n_clusters, np.bool_)
         moved = False
         total = 0.0
+        limit_in = 0.0
+        limit_out = 0.0
+        limit_back = 0.0
         for i in range(n):
             own = labels[i]
             if own < 0 and not with_outliers:
@@ -424,23 +435,25 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
                     scales[k] = max(values.max(), 0.0)
                     powers[k] = (dimension_of_eigenvalues(values, epsilon, 0.0) / d) ** p
                     if screened:
-                        _prepare_screen(grams[k], epsilon, screens[k])
+                        prepare_screen(grams[k], epsilon, screens[k])
                     stale[k] = False
+                    # Costs are compared as p-th powers of GD / D, which spares most roots.
                     total = powers.sum()
-            now = total ** (1.0 / p) * d + (alpha if own < 0 else 0.0)
-            # Costs are compared as p-th powers of GD / D, which spares the roots.
-            limit = (now * (1.0 - DECREASE) / d) ** p
-            limit_out = max((now * (1.0 - DECREASE) - alpha) / d, 0.0) ** p
+                    now = total ** (1.0 / p) * d
+                    limit_in = (now * (1.0 - DECREASE) / d) ** p
+                    limit_out = max((now * (1.0 - DECREASE) - alpha) / d, 0.0) ** p
+                    limit_back = ((now + alpha) * (1.0 - DECREASE) / d) ** p
+            limit = limit_in if own >= 0 else limit_back
             vector = vectors[i]
             if screened:
                 rest = total
                 if own >= 0:
-                    left = _least_after_leaving(vector, epsilon, screens[own], squares)
+                    left = least_after_leaving(vector, epsilon, screens[own], squares)
                     rest += (left / d) ** p - powers[own]
                 hopeless = not (with_outliers and own >= 0 and rest < limit_out)
                 for k in range(n_clusters):
                     if k != own:
-                        joined = _least_after_joining(vector, epsilon, screens[k], squares)
+                        joined = least_after_joining(vector, epsilon, screens[k], squares)
                         joins[k] = (joined / d) ** p - powers[k]
                         hopeless = hopeless and rest + joins[k] >= limit
                 if hopeless:
@@ -486,6 +499,31 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
 
 
 @njit(cache=True)
+def _dimension_of_pair(v, w, epsilon):
+    """Compute the empirical dimension of two vectors, whose Gram matrix needs no eigensolver."""
+    vv = 0.0
+    ww = 0.0
+    vw = 0.0
+    for i in range(len(v)):
+        vv += v[i] * v[i]
+        ww += w[i] * w[i]
+        vw += v[i] * w[i]
+    if vv + ww == 0.0:
+        return 0.0
+    root = math.sqrt((vv - ww) * (vv - ww) + 4.0 * vw * vw)
+    largest = 0.5 * (vv + ww + root)
+    smallest = (vv * ww - vw * vw) / largest
+    if smallest <= GRAM_FLOOR * largest:
+        return 1.0
+    log = 0.5 * math.log(smallest / largest)
+    above = 1.0 + math.exp(epsilon * log)
+    if epsilon == 1.0:
+        return above
+    delta = epsilon / (1.0 - epsilon)
+    return math.exp(math.log(above) / epsilon - math.log1p(math.exp(delta * log)) / delta)
+
+
+@njit(cache=True)
 def agglomerate(vectors, n_clusters, epsilon, p, draws):
     """
     Merge sets, starting from single points, until n_clusters are left (the start of Algorithm 1).
@@ -520,7 +558,9 @@ def agglomerate(vectors, n_clusters, epsilon, p, draws):
             if b >= a:
                 b += 1
             size = sizes[slots[a]] + sizes[slots[b]]
-            if size < d:
+            if size == 2:
+                merged = _dimension_of_pair(vectors[slots[a]], vectors[slots[b]], epsilon)
+            elif size < d:
                 # Fewer points than dimensions: their inner products are the smaller problem.
                 count = 0
                 for root in (slots[a], slots[b]):
