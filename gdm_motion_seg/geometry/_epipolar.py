@@ -302,6 +302,15 @@ def damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
 
 
 @njit(cache=True)
+def promised(jtr: FloatArray, step: FloatArray) -> float:
+    """Decrease of the cost that a step promises; where it is nothing, the search is over."""
+    decrease = 0.0
+    for i in range(jtr.shape[0]):
+        decrease -= jtr[i] * step[i]
+    return decrease
+
+
+@njit(cache=True)
 def _compose(u: FloatArray, theta: float, v: FloatArray) -> FloatArray:
     """U diag(cos theta, sin theta, 0) V^T: rank two and unit Frobenius norm by construction."""
     f = np.empty((3, 3))
@@ -360,6 +369,8 @@ def refine_rank_two(f_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weight
         small = False
         while damping < MAX_DAMPING:
             if damped_step(jtj, jtr, damping, step):
+                if promised(jtr, step) <= tolerance * cost:
+                    break
                 new_u = matmul3(rotation_exp(step[0:3]), u)
                 new_v = matmul3(rotation_exp(step[3:6]), v)
                 new_f = _compose(new_u, theta + step[6], new_v)

@@ -6,7 +6,8 @@
 from numba import njit
 import numpy as np
 
-from gdm_motion_seg.geometry._epipolar import damped_step, MAX_DAMPING, unit_frobenius
+from gdm_motion_seg.geometry._epipolar import (
+    damped_step, MAX_DAMPING, promised, unit_frobenius)
 from gdm_motion_seg.geometry._linalg import eigh, matmul3
 from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.geometry.normalization import centre_and_scale
@@ -192,6 +193,8 @@ def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatA
         small = False
         while damping < MAX_DAMPING:
             if damped_step(jtj, jtr, damping, step):
+                if promised(jtr, step) <= tolerance * cost:
+                    break
                 new_h = unit_frobenius(h + step.reshape(3, 3))
                 new_cost = _cost(new_h, sign, y1, y2, weights, loss2, r)
                 if new_cost < cost:

@@ -438,6 +438,8 @@ def _refine_pose(rotation: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatA
         small = False
         while damping < _epipolar.MAX_DAMPING:
             if _epipolar.damped_step(jtj, jtr, damping, step):
+                if _epipolar.promised(jtr, step) <= tolerance * cost:
+                    break
                 new_r = matmul3(rotation_exp(step[0:3]), r)
                 new_d = d + step[3] * b1 + step[4] * b2
                 new_d /= np.sqrt((new_d * new_d).sum())
