@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gdm_motion_seg.bench.benchmark import AUTO, Benchmark, GIVEN, means, of_mode, Row
 from gdm_motion_seg.bench.methods.base import Method, Prediction
-from gdm_motion_seg.bench.metrics import outlier_rates, tpr_at_fpr
+from gdm_motion_seg.bench.metrics import outlier_rates, roc_on_grid, tpr_at_fpr
 from gdm_motion_seg.io.datasets.adelaide import read_adelaide
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 
@@ -16,13 +16,13 @@ FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1)
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
     """Rate the outliers: as labelled, and as ranked by the method's score."""
-    if not method.rejects_outliers:
-        return {}
-    tpr, fpr = outlier_rates(prediction.labels, pair.truth)
-    row: Row = {'tpr': tpr, 'fpr': fpr}
+    row: Row = {}
+    if method.rejects_outliers:
+        row['tpr'], row['fpr'] = outlier_rates(prediction.labels, pair.truth)
     if prediction.scores is not None:
         row |= {f'tpr_at_fpr_{rate:g}': tpr_at_fpr(prediction.scores, pair.truth, rate)
                 for rate in FALSE_POSITIVE_RATES}
+        row['roc'] = roc_on_grid(prediction.scores, pair.truth)
     return row
 
 

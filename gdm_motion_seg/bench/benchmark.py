@@ -1,11 +1,10 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a benchmark on a data set is: pairs, the ways in which they are run, numbers for a row, a summary."""
+"""What a benchmark on a data set is: pairs, ways to run them, numbers for a row, a summary."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,8 @@ class Benchmark:
     """A data set and what is measured on it."""
 
     name: str
-    read: Callable[[Path], Iterable[LabelledPair]]
-    """Read the pairs from the folder of --data."""
+    read: Callable[[Any], Iterable[LabelledPair]]
+    """Read the pairs from the folder of --data (None where none is needed)."""
     measure: Callable[[LabelledPair, Prediction, Method, str], Row]
     """Give the numbers of one run in one mode that only this benchmark has."""
     summarise: Callable[[Sequence[Row]], dict[str, float]]
@@ -35,6 +34,8 @@ class Benchmark:
     modes: tuple[str, ...] = (GIVEN, AUTO)
     needs_data: bool = True
     """Whether the user must say where the data are."""
+    headline: tuple[str, ...] = ()
+    """Keys of the table on the screen where there are too many; all of them if empty."""
 
 
 def common_row(pair: LabelledPair, prediction: Prediction) -> Row:
@@ -54,7 +55,7 @@ def of_mode(rows: Iterable[Row], mode: str) -> list[Row]:
 
 
 def mean_of_medians(rows: Iterable[Row], key: str) -> float:
-    """Return the mean over pairs of the median over seeds; what is undefined (NaN) does not count."""
+    """Return the mean over pairs of the median over seeds; undefined values do not count."""
     by_pair: dict[str, list[float]] = {}
     for row in rows:
         value = row.get(key)

@@ -15,33 +15,37 @@ import numpy as np
 
 from gdm_motion_seg.bench.benchmark import Benchmark, Row
 from gdm_motion_seg.bench.methods.base import Method
+from gdm_motion_seg.errors import InputError
 
 _ALWAYS = ('gdm_motion_seg.bench.metrics', 'gdm_motion_seg.bench.benchmark',
            'gdm_motion_seg.io.datasets')
 
 
 class RowCache:
-    """A file of JSON lines, one finished row each, keyed by everything that decides the row."""
+    """A file of JSON lines, one finished row each, with a digest of what decided the row."""
 
     def __init__(self, path: Path | None) -> None:
         """Open nothing yet; without a path nothing is kept."""
         self._path = path
-        self._rows: dict[str, Row] = {}
+        self._entries: dict[str, tuple[str, Row]] = {}
         self._file: IO[str] | None = None
 
     def __enter__(self) -> 'RowCache':
-        """Read what is there; a last line cut short by an interruption is dropped."""
+        """Read what is there; a line cut short by an interruption is dropped."""
         if self._path is None:
             return self
-        if self._path.exists():
-            for line in self._path.read_text().splitlines():
-                try:
-                    entry = json.loads(line)
-                    self._rows[entry['key']] = entry['row']
-                except (ValueError, KeyError, TypeError):
-                    continue
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open('a')
+        try:
+            lines = self._path.read_text().splitlines() if self._path.exists() else []
+            for line in lines:
+                self._read(line)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            stale = len(lines) != len(self._entries)
+            self._file = self._path.open('w' if stale else 'a')
+        except OSError as error:
+            raise InputError(f'cannot keep rows in {self._path}: {error.strerror}') from None
+        if stale:
+            for key, (state, row) in self._entries.items():
+                self._write(key, state, row)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -50,16 +54,27 @@ class RowCache:
         if self._file is not None:
             self._file.close()
 
-    def get(self, key: str) -> Row | None:
-        """Return a finished row, if there is one."""
-        return self._rows.get(key)
+    def get(self, key: str, state: str) -> Row | None:
+        """Return a finished row if it was made in the same state of code and data."""
+        entry = self._entries.get(key)
+        return entry[1] if entry and entry[0] == state else None
 
-    def put(self, key: str, row: Row) -> None:
+    def put(self, key: str, state: str, row: Row) -> None:
         """Keep a finished row, on the disk before the next one starts."""
-        self._rows[key] = row
+        self._entries[key] = (state, row)
+        self._write(key, state, row)
+
+    def _write(self, key: str, state: str, row: Row) -> None:
         if self._file is not None:
-            self._file.write(json.dumps({'key': key, 'row': row}) + '\n')
+            self._file.write(json.dumps({'key': key, 'state': state, 'row': row}) + '\n')
             self._file.flush()
+
+    def _read(self, line: str) -> None:
+        try:
+            entry = json.loads(line)
+            self._entries[entry['key']] = (entry['state'], entry['row'])
+        except (ValueError, KeyError, TypeError):
+            pass
 
 
 def fingerprint(method: Method, benchmark: Benchmark) -> str:

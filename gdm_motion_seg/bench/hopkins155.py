@@ -24,14 +24,15 @@ def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: st
     """
     Compare the global dimension that was found with that of the true partition.
 
-    Above it the search has lost, below it the objective. Points that the method left out are left out of the truth too:
-    fewer points always have a lower dimension.
+    Above it the search has lost, below it the objective. Points that the method left out are left
+    out of the truth too: fewer points always have a lower dimension.
     """
     if not method.minimises_gd or mode != GIVEN or not (prediction.labels >= 0).any():
         return {}
     vectors = embed(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
     truth = np.where(prediction.labels >= 0, pair.truth, -1)
-    found_gd, true_gd = (global_dimension(vectors, labels) for labels in (prediction.labels, truth))
+    found_gd = global_dimension(vectors, prediction.labels)
+    true_gd = global_dimension(vectors, truth)
     return {'global_dimension': found_gd, 'global_dimension_of_truth': true_gd,
             'reached_truth': float(found_gd <= true_gd * (1.0 + TOLERANCE))}
 
@@ -44,7 +45,8 @@ def summarise(rows: Sequence[Row]) -> dict[str, float]:
         summary |= means([r for r in given if r['k_true'] == k],
                          {f'error_{k}': 'error', f'reached_truth_{k}': 'reached_truth'})
     summary |= means(given, {'error': 'error', 'seconds': 'seconds'})
-    summary |= means(auto, {'error_auto': 'error', 'k_right': 'k_right', 'seconds_auto': 'seconds'})
+    summary |= means(auto, {'error_auto': 'error', 'k_right': 'k_right',
+                            'seconds_auto': 'seconds'})
     for k in (2, 3):
         summary |= means([r for r in auto if r['k_true'] == k],
                          {f'error_auto_{k}': 'error', f'k_right_{k}': 'k_right'})

@@ -20,6 +20,9 @@ BoolArray = npt.NDArray[np.bool_]
 SIZEABLE = 0.05
 """Share of the points from which on a second motion in a static scene is a false alarm."""
 
+ROC_GRID = tuple(float(x) for x in np.round(np.linspace(0.0, 1.0, 51), 2))
+"""False positive rates at which ROC curves of many pairs are averaged."""
+
 
 @dataclass(frozen=True)
 class Match:
@@ -61,7 +64,7 @@ def error_percent(found: IntArray, truth: IntArray) -> float:
 
 
 def outlier_rates(found: IntArray, truth: IntArray) -> tuple[float, float]:
-    """Return TPR and FPR of the outliers as the paper defines them, as shares; NaN where undefined."""
+    """Return TPR and FPR of the outliers as the paper defines them; NaN where undefined."""
     said, is_outlier = found < 0, truth < 0
     return _share(said[is_outlier]), _share(said[~is_outlier])
 
@@ -69,8 +72,9 @@ def outlier_rates(found: IntArray, truth: IntArray) -> tuple[float, float]:
 def roc(scores: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return FPR and TPR when ever more points, highest score first, are called outliers."""
     is_outlier = truth < 0
-    order = np.argsort(-np.nan_to_num(scores, nan=np.inf, posinf=np.finfo(float).max), kind='stable')
-    ranked, values = is_outlier[order], np.asarray(scores)[order]
+    values = np.nan_to_num(scores, nan=np.finfo(float).max)
+    order = np.argsort(-values, kind='stable')
+    ranked, values = is_outlier[order], values[order]
     last_of_tie = np.append(np.flatnonzero(values[1:] != values[:-1]), len(values) - 1)
     tp, fp = np.cumsum(ranked)[last_of_tie], np.cumsum(~ranked)[last_of_tie]
     return (np.append(0.0, fp / max(1, int((~is_outlier).sum()))),
@@ -78,19 +82,29 @@ def roc(scores: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def tpr_at_fpr(scores: FloatArray, truth: IntArray, fpr: float) -> float:
-    """Return the best TPR of the ranking at an FPR not above the given one; NaN without outliers."""
+    """Return the best TPR of the ranking at no more than an FPR; NaN without outliers."""
     if not (truth < 0).any() or not (truth >= 0).any():
         return float('nan')
     false_rates, true_rates = roc(scores, truth)
     return float(true_rates[false_rates <= fpr].max())
 
 
+def roc_on_grid(scores: FloatArray, truth: IntArray) -> list[float]:
+    """Return the TPR at each FPR of ROC_GRID; empty without outliers or without inliers."""
+    if not (truth < 0).any() or not (truth >= 0).any():
+        return []
+    false_rates, true_rates = roc(scores, truth)
+    at = np.searchsorted(false_rates, ROC_GRID, side='right') - 1
+    return [round(float(rate), 4) for rate in true_rates[at]]
+
+
 def moving_rates(found: IntArray, truth: IntArray, background: int) -> tuple[float, float]:
     """
     Return precision and recall of "this point moves by itself".
 
-    A point moves in truth if its label is not the background. It is said to move if it has a motion other than the one
-    that stands for the background; to be called an outlier is no claim that it moves. NaN where undefined.
+    A point moves in truth if its label is not the background. It is said to move if it has a motion
+    other than the one that stands for the background; to be called an outlier is no claim that it
+    moves. NaN where undefined.
     """
     still = match_motions(found, truth).found_for(background)
     said = (found >= 0) & (found != (still if still is not None else -1))

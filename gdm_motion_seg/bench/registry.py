@@ -3,11 +3,12 @@
 
 """Every benchmark on a data set, by name."""
 
-from gdm_motion_seg.bench import adelaide, hopkins155, kt3dmoseg
+from gdm_motion_seg.bench import adelaide, hopkins155, kt3dmoseg, synthetic
 from gdm_motion_seg.bench.benchmark import Benchmark
 
 BENCHMARKS: dict[str, Benchmark] = {module.BENCHMARK.name: module.BENCHMARK for module in (
     hopkins155,
     adelaide,
     kt3dmoseg,
+    synthetic,
 )}

@@ -3,11 +3,12 @@
 
 """The one shape of every measurement: JSON, CSV, and a table on the screen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import csv
 import json
 import math
 from pathlib import Path
+import sys
 from typing import Any
 
 from rich.console import Console
@@ -17,10 +18,11 @@ from rich.text import Text
 from gdm_motion_seg.errors import InputError
 
 Report = dict[str, Any]
-"""``{'benchmark': str, 'summary': {method: {key: number}}, 'rows': [...]}``."""
+"""``{'benchmark': str, 'summary': {method: {key: number}}, 'rows': [{key: value}]}``."""
 
-HIGHER_IS_BETTER = ('k_right', 'tpr', 'reached_truth', 'moving_', 'fps', 'rate')
-NEITHER = ('fpr_used',)
+HIGHER_IS_BETTER = ('k_right', 'tpr', 'reached_truth', 'moving_')
+"""How the keys begin of which more is better; of all others less is."""
+WIDTH_WITHOUT_TERMINAL = 160
 
 
 def make_report(benchmark: str, summary: Mapping[str, Mapping[str, float]],
@@ -31,59 +33,97 @@ def make_report(benchmark: str, summary: Mapping[str, Mapping[str, float]],
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Write the report; NaN, which JSON does not know, becomes null."""
-    text = json.dumps(_without_nan(report), indent=1) + '\n'
-    _write(path, text)
+    """Write the report, or print it if the path is ``-``; NaN, which JSON lacks, becomes null."""
+    text = json.dumps(_without_nan(report), indent=1, allow_nan=False) + '\n'
+    if str(path) == '-':
+        sys.stdout.write(text)
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding='utf-8')
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from None
 
 
 def write_csv(report: Report, path: Path) -> None:
-    """Write the rows, one column for every key that occurs."""
+    """Write the rows, a column for every key; lists (the ROC curves) stay in the JSON."""
     rows = report['rows']
-    columns = list(dict.fromkeys(key for row in rows for key in row))
+    columns = list(dict.fromkeys(key for row in rows for key, value in row.items()
+                                 if not isinstance(value, (list, dict))))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open('w', newline='') as file:
-            writer = csv.DictWriter(file, columns, restval='')
+        with path.open('w', newline='', encoding='utf-8') as file:
+            writer = csv.DictWriter(file, columns, restval='', extrasaction='ignore')
             writer.writeheader()
             writer.writerows(rows)
     except OSError as error:
         raise InputError(f'cannot write {path}: {error.strerror}') from None
 
 
-def print_table(report: Report, console: Console, notes: Mapping[str, str] | None = None,
-                unranked: Sequence[str] = ()) -> None:
-    """Print the summary, a method a row; the best of each column is marked, whoever it is."""
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before the hours of work that would fill it."""
+    if str(path) == '-':
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open('a').close()
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from None
+
+
+def print_table(report: Report, console: Console | None = None, headline: Sequence[str] = (),
+                notes: Mapping[str, str] | None = None, ranked: Sequence[str] = ()) -> None:
+    """
+    Print the summary, a method a row, in as many tables as the width asks for.
+
+    The best of each column among the ranked methods is marked, whoever it is.
+    """
+    console = console or Console(
+        width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
     summary = report['summary']
-    keys = list(dict.fromkeys(key for numbers in summary.values() for key in numbers))
-    table = Table(title=report['benchmark'])
-    table.add_column('method', no_wrap=True)
+    keys = list(dict.fromkeys(key for numbers in summary.values() for key in numbers
+                              if not headline or key in headline))
+    best = {key: _best(key, [summary[m] for m in ranked if m in summary]) for key in keys}
+    longest = max((len(name) for name in summary), default=0)
+    for block in _blocks(keys, console.width - longest - 6):
+        table = Table(title=report['benchmark'], title_justify='left')
+        table.add_column('', no_wrap=True)
+        for key in block:
+            table.add_column(key, justify='right', no_wrap=True)
+        for name, numbers in summary.items():
+            marks = best if name in ranked else {}
+            table.add_row(name, *(_cell(numbers.get(key), marks.get(key)) for key in block))
+        console.print(table)
+    if any(value is not None for value in best.values()):
+        console.print('* the best of its column', style='dim')
+    for name, note in (notes or {}).items():
+        if note and name in summary:
+            console.print(Text(f'{name}: {note}', style='dim'))
+
+
+def _blocks(keys: Sequence[str], width: int) -> Iterator[list[str]]:
+    block: list[str] = []
     for key in keys:
-        table.add_column(key, justify='right')
-    best = {key: _best(key, {m: s for m, s in summary.items() if m not in unranked}) for key in keys}
-    for method, numbers in summary.items():
-        cells = [_cell(numbers.get(key), method not in unranked and numbers.get(key) == best[key]
-                       and len(summary) > 1) for key in keys]
-        table.add_row(method, *cells)
-    console.print(table)
-    if len(summary) > 1:
-        console.print('* best of its column', style='dim')
-    for method, note in (notes or {}).items():
-        if note and method in summary:
-            console.print(Text(f'{method}: {note}', style='dim'))
+        if block and sum(max(len(k), 7) + 3 for k in (*block, key)) > width:
+            yield block
+            block = []
+        block.append(key)
+    if block:
+        yield block
 
 
-def _best(key: str, summary: Mapping[str, Mapping[str, float]]) -> float | None:
-    values = [s[key] for s in summary.values() if key in s and math.isfinite(s[key])]
-    if not values:
+def _best(key: str, ranked: Sequence[Mapping[str, float]]) -> float | None:
+    values = [numbers[key] for numbers in ranked if key in numbers and math.isfinite(numbers[key])]
+    if len(values) < 2:
         return None
     return max(values) if key.startswith(HIGHER_IS_BETTER) else min(values)
 
 
-def _cell(value: float | None, best: bool) -> Text:
+def _cell(value: float | None, best: float | None) -> Text:
     if value is None:
         return Text('-', style='dim')
-    text = f'{value:.3g}' if abs(value) < 0.1 else f'{value:.2f}'
-    return Text('*' + text, style='bold') if best else Text(text)
+    text = f'{value:.2f}' if abs(value) >= 0.1 else f'{value:.2g}'
+    return Text('*' + text, style='bold') if best is not None and value == best else Text(text)
 
 
 def _without_nan(value: Any) -> Any:
@@ -94,11 +134,3 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import multiprocessing
 import os
 from pathlib import Path
+import signal
 import time
 import zlib
 
@@ -20,17 +21,18 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from gdm_motion_seg.bench.benchmark import AUTO, common_row, GIVEN, Row, STATIC
+from gdm_motion_seg.bench.benchmark import common_row, GIVEN, Row, STATIC
 from gdm_motion_seg.bench.cache import fingerprint, RowCache
 from gdm_motion_seg.bench.methods.base import Prediction
 from gdm_motion_seg.bench.methods.registry import METHODS
 from gdm_motion_seg.bench.registry import BENCHMARKS
-from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 
-_ONE_THREAD = {name: '1' for name in (
+_ONE_THREAD = dict.fromkeys((
     'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS',
-    'OPENCV_FOR_THREADS_NUM', 'VECLIB_MAXIMUM_THREADS')}
+    'OPENCV_FOR_THREADS_NUM', 'VECLIB_MAXIMUM_THREADS'), '1')
+"""A worker a core is enough; threads inside would only get into each other's way."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +53,20 @@ class Task:
 
 def run_tasks(tasks: Sequence[Task], jobs: int, cache_file: Path | None = None,
               console: Console | None = None) -> list[Row]:
-    """Run every task that the cache file does not know yet; rows come back in the order of the tasks."""
-    prints = {name: fingerprint(METHODS[name], BENCHMARKS[tasks[0].benchmark])
-              for name in {task.method for task in tasks}} if tasks else {}
+    """Run every task that the cache file does not know yet; returns rows in the tasks' order."""
+    states = _states(tasks)
     with RowCache(cache_file) as cache:
-        keys = [f'{task.key}|{_digest(task.pair)}|{prints[task.method]}' for task in tasks]
-        rows = {key: row for key in keys if (row := cache.get(key)) is not None}
-        todo = [(key, task) for key, task in zip(keys, tasks) if key not in rows]
+        rows = {task.key: row for task in tasks
+                if (row := cache.get(task.key, states[task.key])) is not None}
+        todo = [task for task in tasks if task.key not in rows]
         with _progress(console) as progress:
             bar = progress.add_task(tasks[0].benchmark if tasks else '', total=len(tasks),
                                     completed=len(rows))
-            for key, row in _in_processes(todo, jobs):
-                rows[key] = row
-                cache.put(key, row)
+            for task, row in _in_processes(todo, jobs):
+                rows[task.key] = row
+                cache.put(task.key, states[task.key], row)
                 progress.advance(bar)
-    return [rows[key] for key in keys]
+    return [rows[task.key] for task in tasks]
 
 
 def run_task(task: Task) -> Row:
@@ -77,9 +78,10 @@ def run_task(task: Task) -> Row:
     failure = ''
     start = time.perf_counter()
     try:
-        prediction = method.segment(pair, n_motions, np.random.default_rng(seed))
-    except (GdmMotionSegError, ValueError, ArithmeticError, np.linalg.LinAlgError, cv2.error,
-            NotImplementedError) as error:
+        prediction = _checked(method.segment(pair, n_motions, np.random.default_rng(seed)), pair)
+    except MissingDependencyError:
+        raise
+    except Exception as error:  # whatever goes wrong in a peer must not end the run of the others
         failure = f'{type(error).__name__}: {error}'
         prediction = Prediction(np.full(len(pair), -1, np.int64))
     seconds = time.perf_counter() - start
@@ -87,6 +89,13 @@ def run_task(task: Task) -> Row:
             'seed': task.seed, **common_row(pair, prediction),
             **benchmark.measure(pair, prediction, method, task.mode),
             'seconds': seconds, 'failure': failure}
+
+
+def _checked(prediction: Prediction, pair: LabelledPair) -> Prediction:
+    labels = np.asarray(prediction.labels)
+    if labels.shape != (len(pair),) or labels.dtype.kind not in 'iu' or labels.min(initial=0) < -1:
+        raise ValueError(f'the labels are no {len(pair)} whole numbers from -1')
+    return prediction
 
 
 def plan(benchmark: str, methods: Sequence[str], pairs: Sequence[LabelledPair], seeds: int,
@@ -98,13 +107,23 @@ def plan(benchmark: str, methods: Sequence[str], pairs: Sequence[LabelledPair], 
             for pair in pairs if mode != STATIC or pair.background is not None]
 
 
-def _in_processes(todo: Sequence[tuple[str, Task]], jobs: int) -> Iterator[tuple[str, Row]]:
+def _states(tasks: Sequence[Task]) -> dict[str, str]:
+    """Digest what decides each task's row: its data, and the code of method and benchmark."""
+    prints = {name: fingerprint(METHODS[name], BENCHMARKS[tasks[0].benchmark])
+              for name in {task.method for task in tasks}}
+    digests = {id(task.pair): '' for task in tasks}
+    for task in tasks:
+        digests[id(task.pair)] = digests[id(task.pair)] or _digest(task.pair)
+    return {task.key: f'{digests[id(task.pair)]}-{prints[task.method]}' for task in tasks}
+
+
+def _in_processes(todo: Sequence[Task], jobs: int) -> Iterator[tuple[Task, Row]]:
     if not todo:
         return
     context = multiprocessing.get_context('spawn')
     with _environment(_ONE_THREAD), ProcessPoolExecutor(
             min(jobs, len(todo)), mp_context=context, initializer=_start_worker) as pool:
-        futures: dict[Future[Row], str] = {pool.submit(_warm_run, task): key for key, task in todo}
+        futures: dict[Future[Row], Task] = {pool.submit(_warm_run, task): task for task in todo}
         try:
             for future in as_completed(futures):
                 yield futures[future], future.result()
@@ -127,6 +146,7 @@ def _warm_run(task: Task) -> Row:
 
 
 def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     cv2.setNumThreads(1)
     numba.set_num_threads(1)
 
@@ -157,6 +177,3 @@ def _digest(pair: LabelledPair) -> str:
     for array in (pair.x1, pair.x2, pair.truth, np.array(pair.image_size)):
         value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return f'{value:08x}'
-
-
-__all__ = ['AUTO', 'GIVEN', 'plan', 'run_task', 'run_tasks', 'STATIC', 'Task']

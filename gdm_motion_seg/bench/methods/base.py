@@ -19,9 +19,9 @@ class Prediction:
     labels: IntArray
     """(N,) motions 0..K-1, or -1 for an outlier."""
     scores: FloatArray | None = None
-    """(N,) how much each point looks like an outlier, to rank them; None if the method cannot say."""
+    """(N,) how much each point looks like an outlier; None if the method cannot say."""
     fundamentals: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
-    """(K, 3, 3) the motions' fundamental matrices, NaN where undetermined; empty if it gives none."""
+    """(K, 3, 3) fundamental matrices, NaN where undetermined; empty if it gives none."""
 
     @property
     def n_motions(self) -> int:
@@ -30,7 +30,7 @@ class Prediction:
 
 
 Segmenter = Callable[[LabelledPair, int, np.random.Generator], Prediction]
-"""Pair, number of motions (0: unknown) and randomness in, labels out. Only REF may look at the truth."""
+"""Pair, number of motions (0: unknown) and randomness in; only REF may look at the truth."""
 
 
 @dataclass(frozen=True)

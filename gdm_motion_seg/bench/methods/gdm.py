@@ -38,8 +38,8 @@ def _of_the_paper(name: str, note: str, default: bool = True, **settings: float)
 
 
 METHODS = (
-    Method('gdm', partial(segment, SegmentationConfig()), finds_k=True, minimises_gd=True, warm_up=True,
-           note='the default method with its default constants', sources=SOURCES),
+    Method('gdm', partial(segment, SegmentationConfig()), finds_k=True, minimises_gd=True,
+           warm_up=True, note='the default method with its default constants', sources=SOURCES),
     _of_the_paper('gdm-paper', 'GDM-Classic, n1 30'),
     _of_the_paper('gdm-naive', 'GDM-Naive, n1 30, alpha 0.02', alpha=NAIVE_ALPHA),
     _of_the_paper('gdm-known-fraction', 'n1 30, a fifth of the points rejected'),

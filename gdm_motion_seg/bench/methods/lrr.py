@@ -4,7 +4,8 @@
 """
 Low-Rank Representation (Liu, Lin, Yu, ICML 2010; Liu et al., PAMI 2013).
 
-min |Z|_* + lambda |E|_2,1 with X = X Z + E, by the inexact augmented Lagrangian; the shape of Z is the affinity.
+min |Z|_* + lambda |E|_2,1 with X = X Z + E, by the inexact augmented Lagrangian; the shape of Z is
+the affinity.
 """
 
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ class Parameters:
     outlier_threshold: float = np.inf
     """A point is an outlier if its column of E exceeds this share of the largest one."""
 
+    @property
+    def rejects_outliers(self) -> bool:
+        """Whether any point can be one."""
+        return bool(np.isfinite(self.outlier_threshold))
+
 
 def segment(parameters: Parameters, pair: LabelledPair, n_motions: int,
             rng: np.random.Generator) -> Prediction:
@@ -43,7 +49,7 @@ def segment(parameters: Parameters, pair: LabelledPair, n_motions: int,
     labels = np.full(len(pair), -1, np.int64)
     if len(kept) >= n_motions:
         labels[kept] = spectral_labels(_affinity(z)[np.ix_(kept, kept)], n_motions, rng)
-    return Prediction(labels, scores)
+    return Prediction(labels, scores if parameters.rejects_outliers else None)
 
 
 def low_rank_representation(x: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
@@ -89,7 +95,7 @@ def _shrink_columns(matrix: FloatArray, by: float) -> FloatArray:
 
 def _method(name: str, parameters: Parameters, note: str) -> Method:
     return Method(name, partial(segment, parameters), note=note,
-                  rejects_outliers=bool(np.isfinite(parameters.outlier_threshold)),
+                  rejects_outliers=parameters.rejects_outliers,
                   sources=('gdm_motion_seg.bench.methods.lrr',
                            'gdm_motion_seg.bench.methods.spectral'))
 

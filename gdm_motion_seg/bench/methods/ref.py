@@ -4,7 +4,8 @@
 """
 REF (Tron, Vidal, CVPR 2007): not a method but a reference, because it is told the truth.
 
-The best linear model of each true cluster of embedded points; every point then joins the model it fits best.
+The best linear model of each true cluster of embedded points; every point then joins the model
+that it fits best.
 """
 
 import numpy as np

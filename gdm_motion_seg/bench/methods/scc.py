@@ -4,8 +4,9 @@
 """
 Spectral Curvature Clustering (Chen, Lerman, IJCV 2009).
 
-Points that span a simplex of little polar curvature lie near one d-dimensional flat. Affinities of all points to
-sampled (d + 1)-tuples are clustered spectrally, and the tuples are then sampled anew from within the clusters.
+Points that span a simplex of little polar curvature lie near one d-dimensional flat. Affinities of
+all points to sampled (d + 1)-tuples are clustered spectrally, and the tuples are then sampled anew
+from within the clusters.
 """
 
 from functools import partial
@@ -45,8 +46,9 @@ def polar_curvatures(points: FloatArray, tuples: IntArray) -> FloatArray:
     """
     Return the squared polar curvature of each point joined to each tuple, (N, c).
 
-    diam^2 times the sum over the vertices z of the squared polar sine V^2 / prod |w - z|^2, where V is the volume of
-    the parallelotope: the distance of the point from the tuple's flat times the volume of the tuple.
+    diam^2 times the sum over the vertices z of the squared polar sine V^2 / prod |w - z|^2, where V
+    is the volume of the parallelotope: the distance of the point from the tuple's flat times the
+    volume of the tuple.
     """
     corners = points[tuples]
     edges = corners[:, 1:] - corners[:, :1]
@@ -62,7 +64,8 @@ def polar_curvatures(points: FloatArray, tuples: IntArray) -> FloatArray:
         log_spokes = np.log(spokes + 1e-300)
         log_volume = np.log(np.maximum(height, 0.0) + 1e-300) + log_base[c]
         sines = np.exp(np.minimum(log_volume - log_spokes.sum(axis=1), 0.0))
-        sines += np.exp(np.minimum(log_volume[:, None] - log_inside[c] - log_spokes, 0.0)).sum(axis=1)
+        others = log_volume[:, None] - log_inside[c] - log_spokes
+        sines += np.exp(np.minimum(others, 0.0)).sum(axis=1)
         curvatures[:, c] = np.maximum(spokes.max(axis=1), inside[c].max()) * sines
         curvatures[tuples[c], c] = 0.0
     return curvatures

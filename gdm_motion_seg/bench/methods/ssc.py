@@ -4,8 +4,8 @@
 """
 Sparse Subspace Clustering (Elhamifar, Vidal, CVPR 2009).
 
-Each point as a sparse affine combination of the others: min |c|_1 + lambda |Y c - y|_2 with sum(c) = 1, solved for all
-points together by ADMM; the coefficients are the affinity.
+Each point as a sparse affine combination of the others: min |c|_1 + lambda |Y c - y|_2 with
+sum(c) = 1, solved for all points together by ADMM; the coefficients are the affinity.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""AdelaideRMF (Wong et al., ICCV 2011): 19 image pairs with SIFT matches, 27 to 73 % of them wrong."""
+"""AdelaideRMF (Wong et al., ICCV 2011): 19 image pairs, 27 to 73 % of the matches wrong."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Hopkins155 (Tron, Vidal, CVPR 2007): 155 sequences of tracks, 120 with two motions and 35 with three.
+Hopkins155 (Tron, Vidal, CVPR 2007): 120 sequences with two motions, 35 with three.
 
 The pair is the paper's: the first and the last frame. There are no outliers.
 """

@@ -4,8 +4,8 @@
 """
 KT3DMoSeg (Xu et al., CVPR 2018): 11 clips of KITTI with labelled tracks that come and go.
 
-The static world is label 1 in every clip. It is always the most widely spread over the image, but not always the
-largest: in Seq095_Clip01 a vehicle that fills much of the image holds more points.
+The static world is label 1 in every clip. It is always the most widely spread over the image, but
+not always the largest: in Seq095_Clip01 a lorry that fills much of the image holds more points.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ FRAME_GAP = 4
 
 
 def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[LabelledPair]:
-    """Read every pair of frames that are `gap` apart, clip by clip; the group of a pair is its clip."""
+    """Read every pair of frames that are `gap` apart; the group of a pair is its clip."""
     for path in files_in(folder, '*.mat', 'KT3DMoSeg'):
         contents = read_mat(path, squeeze_me=True, struct_as_record=False)
         clip = contents.get('Data')
@@ -40,7 +40,8 @@ def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[Labelle
         for first in range(seen.shape[1] - gap):
             both = np.flatnonzero(seen[:, first] & seen[:, first + gap])
             yield make_pair(f'{path.stem}/{first:03d}', tracks[:2, both, first].T,
-                            tracks[:2, both, first + gap].T, size, labels[both], path.stem, BACKGROUND)
+                            tracks[:2, both, first + gap].T, size, labels[both], path.stem,
+                            BACKGROUND)
 
 
 def frame_size(folder: Path) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class LabelledPair:
         return int((counts >= SMALLEST_MOTION).sum()) or int((counts > 0).sum())
 
     def only_background(self) -> 'LabelledPair':
-        """Return the points of the static world alone: a scene in which nothing moves by itself."""
+        """Return the points of the static world alone: nothing in it moves by itself."""
         still = self.truth == self.background
         return LabelledPair(self.name, self.x1[still], self.x2[still], self.image_size,
                             np.zeros(int(still.sum()), np.int64), self.group, 0)
@@ -68,8 +68,8 @@ def make_pair(name: str, x1: npt.ArrayLike, x2: npt.ArrayLike, image_size: tuple
     given = np.asarray(labels).ravel()
     if given.shape != (len(points),):
         raise InputError(f'{name} has {len(points)} points but {given.size} labels')
-    if not np.issubdtype(given.dtype, np.number) or (given != np.floor(given)).any() or (given < 0).any():
-        raise InputError(f'{name} must have whole labels from 0, got {np.unique(given)[:5].tolist()}')
+    if given.dtype.kind not in 'iuf' or (given != np.floor(given)).any() or (given < 0).any():
+        raise InputError(f'{name} must have whole numbers from 0 as labels')
     motions = np.unique(given[given > 0])
     truth = np.where(given > 0, np.searchsorted(motions, given), OUTLIER).astype(np.int64)
     background = None

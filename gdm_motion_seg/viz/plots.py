@@ -1,0 +1,109 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plots of measurements, as PNG files from plain numbers; matplotlib is imported on use."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gdm_motion_seg.errors import InputError, MissingDependencyError
+from gdm_motion_seg.viz.colors import PALETTE
+
+MARKERS = 'osD^vPX*<>hd'
+Curve = tuple[Sequence[float], Sequence[float]]
+"""x and y of the points of a curve."""
+
+
+def plot_error_per_pair(path: Path, errors: Mapping[str, Sequence[float]], title: str) -> None:
+    """Draw each method's error on each pair, as the paper's figure does."""
+    with _axes(path, title, 'pair', 'misclassified points (%)', width=10.0) as axes:
+        for style, (name, values) in zip(_styles(), errors.items()):
+            axes.plot(range(1, len(values) + 1), values, label=name, lw=1.0, ms=4.0, **style)
+        axes.set_ylim(bottom=0.0)
+        axes.legend(fontsize='small')
+
+
+def plot_sorted_errors(path: Path, errors: Mapping[str, Sequence[float]], title: str) -> None:
+    """Draw each method's errors in ascending order: the share of pairs below any error."""
+    with _axes(path, title, 'misclassified points (%)', 'share of pairs with at most this error',
+               ) as axes:
+        for style, (name, values) in zip(_styles(), errors.items()):
+            ordered = sorted(values)
+            shares = [(i + 1) / len(ordered) for i in range(len(ordered))]
+            axes.step(ordered, shares, where='post', label=name, color=style['color'],
+                      ls=style['ls'])
+        axes.set_ylim(0.0, 1.02)
+        axes.legend(fontsize='small', loc='lower right')
+
+
+def plot_roc(path: Path, curves: Mapping[str, Curve], points: Mapping[str, tuple[float, float]],
+             title: str) -> None:
+    """Draw ROC curves of outlier detection, with a mark where each method's own labels lie."""
+    with _axes(path, title, 'FPR: inliers called outliers',
+               'TPR: outliers called outliers') as axes:
+        for style, name in zip(_styles(), dict.fromkeys((*curves, *points))):
+            if name in curves:
+                axes.plot(*curves[name], color=style['color'], ls=style['ls'], label=name)
+            if name in points:
+                axes.plot(*points[name], color=style['color'], marker=style['marker'], ls='none',
+                          label=None if name in curves else name)
+        axes.plot([0.0, 1.0], [0.0, 1.0], color='0.8', lw=0.8)
+        axes.set_xlim(0.0, 1.0)
+        axes.set_ylim(0.0, 1.02)
+        axes.legend(fontsize='small', loc='lower right')
+
+
+def plot_accuracy_against_time(path: Path, points: Mapping[str, tuple[float, float]], title: str,
+                               ) -> None:
+    """Draw each method at its time (logarithmic) and its error."""
+    with _axes(path, title, 'seconds a pair', 'misclassified points (%)') as axes:
+        for style, (name, (seconds, error)) in zip(_styles(), points.items()):
+            axes.plot(seconds, error, color=style['color'], marker=style['marker'], ls='none')
+            axes.annotate(name, (seconds, error), xytext=(5, 4), textcoords='offset points',
+                          fontsize='small')
+        axes.set_xscale('log')
+        axes.set_ylim(bottom=0.0)
+
+
+def plot_curves(path: Path, steps: Sequence[str], curves: Mapping[str, Sequence[float]],
+                title: str, x_label: str, y_label: str) -> None:
+    """Draw what each method does along the steps of a sweep."""
+    with _axes(path, title, x_label, y_label) as axes:
+        for style, (name, values) in zip(_styles(), curves.items()):
+            axes.plot(range(len(steps)), values, label=name, ms=5.0, **style)
+        axes.set_xticks(range(len(steps)), steps)
+        axes.set_ylim(bottom=0.0)
+        axes.legend(fontsize='small')
+
+
+def _styles() -> Iterator[dict[str, Any]]:
+    """Give colour, line and mark so that no two of many methods look alike."""
+    number = 0
+    while True:
+        red, green, blue = PALETTE[number % len(PALETTE)]
+        yield {'color': (red / 255, green / 255, blue / 255),
+               'ls': ('-', '--', ':', '-.')[number // len(PALETTE) % 4],
+               'marker': MARKERS[number % len(MARKERS)]}
+        number += 1
+
+
+@contextmanager
+def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 6.4) -> Iterator[Any]:
+    """Open a figure without a screen and write it when it is drawn."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError('plots need the package matplotlib: '
+                                     'pip install matplotlib') from None
+    figure = Figure(figsize=(width, 4.8), layout='constrained')
+    axes = figure.add_subplot(title=title, xlabel=x_label, ylabel=y_label)
+    axes.grid(color='0.92')
+    axes.set_axisbelow(True)
+    yield axes
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=120)
+    except OSError as error:
+        raise InputError(f'cannot write {path}: {error.strerror}') from None
