@@ -31,13 +31,15 @@ def available() -> bool:
     return _bridge() is not None
 
 
-def can_convert(message: Any, dtype: type, channels: int) -> bool:
-    """Whether cv_bridge is installed and reads this message rightly."""
+def pixels(message: Any, dtype: type, channels: int) -> npt.NDArray[Any] | None:
+    """Return the pixels in the encoding of the message; None where that is not for cv_bridge."""
     # It skews images whose rows are not a whole number of pixels, and fails on big-endian ones.
-    pixel = np.dtype(dtype).itemsize * channels
-    return not message.is_bigendian and message.step % pixel == 0 and available()
-
-
-def pixels(message: Any) -> npt.NDArray[Any]:
-    """Return the pixels in the encoding of the message."""
-    return np.asarray(_bridge().imgmsg_to_cv2(message, desired_encoding='passthrough'))
+    whole = message.step % (np.dtype(dtype).itemsize * channels) == 0
+    if message.is_bigendian or not whole or not available():
+        return None
+    try:
+        found = np.asarray(_bridge().imgmsg_to_cv2(message, desired_encoding='passthrough'))
+    except Exception:  # as above; the message has been checked, so that it is not to blame
+        return None
+    shape = (message.height, message.width, channels)[:2 if channels == 1 else 3]
+    return found if found.shape == shape and found.dtype == dtype else None

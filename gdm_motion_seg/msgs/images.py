@@ -77,9 +77,9 @@ def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True
 
     """
     encoding = _check_layout(message, max_pixels)
-    if bridge and cv_bridge_adapter.can_convert(message, encoding.dtype, encoding.channels):
-        pixels = cv_bridge_adapter.pixels(message)
-    else:
+    pixels = cv_bridge_adapter.pixels(message, encoding.dtype, encoding.channels) \
+        if bridge else None
+    if pixels is None:
         pixels = _pixels(message, encoding)
     return pixels if encoding.to_bgr is None else _cvt_color(pixels, encoding.to_bgr)
 
@@ -117,7 +117,8 @@ def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
         shape += (encoding.channels,)
         strides += (dtype.itemsize,)
     view: npt.NDArray[Any] = np.ndarray(shape, dtype, buffer=message.data, strides=strides)
-    return view if dtype.isnative else view.astype(dtype.newbyteorder('='))
+    aligned = message.step % dtype.itemsize == 0
+    return view if dtype.isnative and aligned else view.astype(dtype.newbyteorder('='))
 
 
 def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:

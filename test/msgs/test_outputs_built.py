@@ -1,0 +1,206 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Results to messages: the fields that are promised, the same with ROS and without, never NaN."""
+
+import numpy as np
+import pytest
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
+from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
+                                        time_of)
+from gdm_motion_seg.msgs.diagnostics import diagnostics_array, Health, WARN
+from gdm_motion_seg.msgs.images import encode_compressed, encode_image
+from gdm_motion_seg.msgs.keypoints import keypoints_cloud
+from gdm_motion_seg.msgs.markers import markers_array
+from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.types import ros_types, rosbags_types
+from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
+from gdm_motion_seg.viz.colors import motion_rgb
+
+SIZE = (640, 480)
+STAMP, PREVIOUS = 5_100_000_000, 5_000_000_000
+POINTS = np.array([[10.0, 20.0], [100.0, 50.0], [300.0, 400.0], [600.0, 30.0]])
+
+
+def a_result():
+    """Return two motions, one of them without F, and an outlier far from both."""
+    nothing = np.full((3, 3), np.nan)
+    motions = (
+        Motion(7, np.array([0, 1]), MotionKind.GENERAL, '', np.arange(9.0).reshape(3, 3), nothing,
+               dimension=5.5, residual=0.3, threshold=1.0),
+        Motion(3, np.array([2]), MotionKind.TOO_FEW, 'one point', nothing, nothing,
+               dimension=float('nan'), residual=float('nan'), threshold=float('nan')))
+    segmentation = MotionSegmentation(np.array([0, 0, 1, -1]), motions,
+                                      np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4))
+    pair = Correspondences.from_arrays(POINTS - 2, POINTS, SIZE, [11, 12, 2**40 + 13, 14])
+    return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
+
+
+def an_empty_result():
+    """Return the result of a first frame."""
+    pair = Correspondences.from_arrays([], [], SIZE)
+    return FrameResult(STAMP, STAMP, 0, pair, MotionSegmentation.empty(0, 'waiting'), 'waiting')
+
+
+def messages(types, result):
+    """Build every output of a result."""
+    header = header_of(types, result.stamp, 'camera')
+    camera, pair = Camera.guess(SIZE), result.correspondences
+    rays, previous_rays = camera.rays(pair.x2), camera.rays(pair.x1)
+    picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3)
+    return {
+        'sensor_msgs/msg/PointCloud2 keypoints': keypoints_cloud(types, header, result, rays),
+        'sensor_msgs/msg/PointCloud2 motions': motions_cloud(types, header, result),
+        'visualization_msgs/msg/MarkerArray': markers_array(types, header, result, rays,
+                                                            previous_rays),
+        'sensor_msgs/msg/Image': encode_image(types, header, picture),
+        'sensor_msgs/msg/CompressedImage': encode_compressed(types, header, picture),
+        'diagnostic_msgs/msg/DiagnosticArray': diagnostics_array(
+            types, header, [Health('a', WARN, 'b', {'c': 'd'})], 'e'),
+    }
+
+
+def test_keypoints_can_be_read_field_by_field():
+    types, result = rosbags_types(), a_result()
+    rows = rows_from_cloud(messages(types, result)['sensor_msgs/msg/PointCloud2 keypoints'])
+    assert rows.dtype.names == ('x', 'y', 'z', 'u', 'v', 'u_prev', 'v_prev', 'label', 'track_id',
+                                'residual', 'rgb')
+    np.testing.assert_array_equal(np.stack([rows['u'], rows['v']], axis=1), POINTS)
+    np.testing.assert_array_equal(np.stack([rows['u_prev'], rows['v_prev']], axis=1), POINTS - 2)
+    np.testing.assert_array_equal(rows['label'], [7, 7, 3, -1])
+    np.testing.assert_array_equal(rows['track_id'], [11, 12, 13, 14])
+    np.testing.assert_array_equal(rows['residual'], np.array([0.1, 0.2, -1, -1], np.float32))
+    np.testing.assert_allclose(rows['x'], (POINTS[:, 0] - 320) / 768, rtol=1e-6)
+    np.testing.assert_array_equal(rows['z'], 1)
+    red, green, blue = motion_rgb(7)
+    assert rows['rgb'].view(np.uint32)[0] == red << 16 | green << 8 | blue
+
+
+def test_motions_can_be_read_field_by_field():
+    rows = rows_from_cloud(messages(rosbags_types(), a_result())
+                           ['sensor_msgs/msg/PointCloud2 motions'])
+    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'box', 'dt',
+                                *(f'f{i}{j}' for i in range(3) for j in range(3)))
+    np.testing.assert_array_equal(rows['id'], [7, 3])
+    np.testing.assert_array_equal(rows['count'], [2, 1])
+    np.testing.assert_array_equal(rows['kind'], [0, 3])
+    np.testing.assert_array_equal(rows['dimension'], [5.5, 0])
+    np.testing.assert_allclose(rows['residual'], [0.3, -1])
+    np.testing.assert_array_equal(rows['box'], [[10, 20, 100, 50], [300, 400, 300, 400]])
+    np.testing.assert_allclose(rows['dt'], 0.1)
+    assert rows['f12'].tolist() == [5.0, 0.0]
+    assert rows.dtype['f00'] == np.float64
+
+
+def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():
+    types, result = rosbags_types(), a_result()
+    rays = np.ones((4, 3))
+    rays[2] = np.nan
+    header = header_of(types, STAMP, 'camera')
+    rows = rows_from_cloud(keypoints_cloud(types, header, result, rays))
+    assert [rows[name][2] for name in 'xyz'] == [0, 0, 0]
+    lines = markers_array(types, header, result, rays, np.ones((4, 3))).markers
+    assert sum(len(marker.points) for marker in lines) == 6
+
+
+@pytest.mark.parametrize('result', [a_result(), an_empty_result()], ids=['motions', 'empty'])
+def test_no_message_holds_nan(result):
+    built = messages(rosbags_types(), result)
+    for name in ('keypoints', 'motions'):
+        rows = rows_from_cloud(built[f'sensor_msgs/msg/PointCloud2 {name}'])
+        for field in rows.dtype.names:
+            assert np.isfinite(rows[field]).all(), field
+    for marker in built['visualization_msgs/msg/MarkerArray'].markers:
+        assert np.isfinite([[p.x, p.y, p.z] for p in marker.points]).all()
+
+
+@pytest.mark.parametrize('result', [a_result(), an_empty_result()], ids=['motions', 'empty'])
+def test_ros_and_rosbags_give_the_same_bytes(result):
+    rclpy_serialization = pytest.importorskip('rclpy.serialization', reason='needs ROS 2 (rclpy)')
+    from rosbags.typesys import get_typestore, Stores
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with_ros, without = messages(ros_types(), result), messages(rosbags_types(), result)
+    for name in with_ros:
+        kind = name.split()[0]
+        # Fast CDR leaves padding between fields as it was in memory, so it goes through rosbags once.
+        raw = rclpy_serialization.serialize_message(with_ros[name])
+        same = store.serialize_cdr(store.deserialize_cdr(raw, kind), kind)
+        assert bytes(same) == bytes(store.serialize_cdr(without[name], kind)), name
+
+
+def test_markers_begin_by_removing_what_was_drawn_before():
+    types = rosbags_types()
+    markers = messages(types, a_result())['visualization_msgs/msg/MarkerArray'].markers
+    assert markers[0].action == types.Marker.DELETEALL
+    assert len({(m.ns, m.id) for m in markers[1:]}) == len(markers) - 1
+    assert [m.text for m in markers if m.text] == ['7: 2 (general)', '3: 1 (too few points)']
+
+
+def test_a_stamp_survives_the_way_into_a_header_and_back():
+    types = rosbags_types()
+    for stamp in (0, 1, 999_999_999, 1_794_796_855_123_456_789, -1):
+        assert stamp_of(header_of(types, stamp, '')) == stamp
+    assert time_of(types, 1_500_000_000).nanosec == 500_000_000
+
+
+def test_a_cloud_that_contradicts_itself_is_refused():
+    types = rosbags_types()
+    cloud = cloud_from_rows(types, header_of(types, 1, ''), np.zeros(3, [('x', np.float32)]))
+    cloud.width = 100
+    with pytest.raises(InputError, match='12 bytes instead of 100 points x 4'):
+        rows_from_cloud(cloud)
+    cloud.width, cloud.fields[0].datatype = 3, 99
+    with pytest.raises(InputError, match='unknown datatype 99'):
+        rows_from_cloud(cloud)
+    cloud.fields[0].datatype, cloud.fields[0].offset = 8, 2
+    with pytest.raises(InputError, match='contradict'):
+        rows_from_cloud(cloud)
+
+
+def info(**changes):
+    """Build a calibration, with changes."""
+    from types import SimpleNamespace
+    matrix = [500.0, 0, 320, 0, 500, 240, 0, 0, 1]
+    fields = {'width': 640, 'height': 480, 'distortion_model': 'plumb_bob', 'k': matrix,
+              'd': [0.1, 0, 0, 0, 0]}
+    return SimpleNamespace(**{**fields, **changes})
+
+
+def test_a_calibration_is_read():
+    camera = decode_camera_info(info())
+    assert camera.image_size == SIZE
+    assert camera.matrix[0, 0] == 500
+    assert camera.is_distorted
+
+
+@pytest.mark.parametrize('changes, reason', [
+    ({'k': [0.0] * 9}, 'not calibrated'),
+    ({'k': [np.nan] * 9}, 'finite'),
+    ({'d': [np.nan] * 5}, 'finite'),
+    ({'d': [0.1, 0.2]}, 'must have 4 or 5 coefficients, got 2'),
+    ({'width': 0, 'height': 0}, 'positive'),
+    ({'distortion_model': 'wormhole'}, 'wormhole'),
+    ({'k': [-1.0, 0, 1, 0, 1, 1, 0, 0, 1]}, 'positive'),
+])
+def test_a_calibration_that_is_none_is_refused_with_the_reason(changes, reason):
+    with pytest.raises(InputError, match='camera_info is not used: .') as caught:
+        decode_camera_info(info(**changes))
+    assert reason in str(caught.value)
+
+
+def test_an_empty_d_means_no_distortion():
+    assert not decode_camera_info(info(d=[], distortion_model='')).is_distorted
+
+
+def test_a_calibration_of_other_images_does_not_fit():
+    camera = decode_camera_info(info())
+    check_fits(camera, 'left', SIZE, 'left')
+    with pytest.raises(InputError, match='320 x 240'):
+        check_fits(camera, 'left', (320, 240), 'left')
+    with pytest.raises(InputError, match="frame_id is 'left', but that of the images is 'right'"):
+        check_fits(camera, 'left', SIZE, 'right')
