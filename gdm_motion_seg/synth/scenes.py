@@ -96,7 +96,7 @@ def _static_world() -> Scene:
 def _small_mover() -> Scene:
     path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2), period=4.4,
                  turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
-    mover = Body('small box', box(0.55, 0.5, 0.5), path, 'straw', 300.0)
+    mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 260.0)
     return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
                  (mover,))
 

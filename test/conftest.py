@@ -1,0 +1,18 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the tests of several rooms share: small rendered scenes, made once a run."""
+
+from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
+from gdm_motion_seg.synth.truth import Truth
+import pytest
+
+SMALL = (320, 240)
+
+
+@pytest.fixture(scope='session')
+def small_bag(tmp_path_factory):
+    """Give a bag (mcap) of 16 small frames with two movers, and its truth."""
+    folder = tmp_path_factory.mktemp('scenes') / 'two_movers'
+    write_scene(folder, SceneOptions('two_movers', 16, SMALL))
+    return folder, Truth.load(folder)

@@ -1,0 +1,119 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The truth: what it says, how it is kept, and how answers are scored against it."""
+
+import json
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.synth import Renderer, scene_named, Scorer, Truth, UNSCORED
+import numpy as np
+import pytest
+
+SIZE = (160, 120)
+
+
+def truth_of(name, indices, size=SIZE):
+    scene = scene_named(name)
+    renderer = Renderer(scene, size)
+    return Truth.of_scene(scene, renderer.camera, [renderer.frame(i) for i in indices])
+
+
+def test_a_mover_that_stops_belongs_to_the_world_and_one_that_left_is_not_seen():
+    moving, stopped, gone, back = 20, 60, 150, 190
+    indices = sorted(i + d for i in (moving, stopped, gone, back) for d in (0, 5))
+    truth = truth_of('stop_and_return', indices)
+    stamp = {i: frame.stamp for i, frame in zip(indices, truth.frames)}
+
+    def motion(i):
+        return truth.motion(stamp[i], stamp[i + 5], 1)
+
+    assert motion(moving).is_mover and motion(back).is_mover and motion(stopped).is_still
+    assert 1 in truth.labels(stamp[stopped]) and 1 in truth.labels(stamp[back])
+    assert 1 not in truth.labels(stamp[gone + 5])
+    v, u = np.argwhere(truth.labels(stamp[stopped + 5]) == 1).mean(axis=0)
+    assert truth.point_labels(stamp[stopped], stamp[stopped + 5], [[u, v]]).tolist() == [0]
+
+
+def test_pure_rotation_has_no_fundamental_matrix():
+    truth = truth_of('pure_rotation', (0, 5))
+    motion = truth.motion(truth.frames[0].stamp, truth.frames[1].stamp, 0)
+    assert np.isnan(motion.fundamental).all()
+    assert np.abs(motion.rotation - np.eye(3)).max() > 0.005
+
+
+def test_planar_motion_turns_about_the_vertical_alone():
+    truth = truth_of('planar_motion', (0, 5))
+    for label in (0, 1):
+        motion = truth.motion(truth.frames[0].stamp, truth.frames[1].stamp, label)
+        assert motion.translation[1] == pytest.approx(0, abs=1e-9)
+        assert motion.rotation[1] == pytest.approx([0, 1, 0], abs=1e-9)
+
+
+def test_points_near_a_border_or_outside_are_not_scored():
+    truth = truth_of('two_movers', (0, 5))
+    stamps = [frame.stamp for frame in truth.frames]
+    labels = truth.labels(stamps[1])
+    row = labels[60]
+    edge = int(np.flatnonzero(np.diff(row.astype(int)))[0])
+    found = truth.point_labels(*stamps, [[edge, 60], [edge + 1, 60], [-5, 3], [1e6, 3]])
+    assert found.tolist() == [UNSCORED] * 4
+
+
+def test_truth_survives_the_disk(small_bag):
+    folder, truth = small_bag
+    document = json.loads((folder / 'truth' / 'truth.json').read_text())
+    assert [body['name'] for body in document['bodies']] == ['static world', 'red box', 'blue cylinder']
+    pair = document['pairs'][3]
+    stamps = [document['frames'][pair[k]]['stamp'] for k in ('older', 'newer')]
+    for motion in pair['motions']:
+        again = truth.motion(*stamps, motion['label'])
+        np.testing.assert_allclose(motion['fundamental'], again.fundamental)
+        assert np.linalg.det(again.fundamental) == pytest.approx(0, abs=1e-12)
+    fresh = Renderer(scene_named('two_movers'), (320, 240)).frame(4)
+    np.testing.assert_array_equal(truth.labels(fresh.stamp), fresh.labels)
+
+
+def test_a_missing_or_broken_truth_is_one_sentence(tmp_path):
+    for text in (None, '{', '{"scene": "x"}'):
+        if text is not None:
+            (tmp_path / 'truth.json').write_text(text)
+        with pytest.raises(InputError, match='no readable truth'):
+            Truth.load(tmp_path)
+    with pytest.raises(InputError, match='no frame with stamp 7'):
+        truth_of('demo', (0,)).labels(7)
+
+
+def test_perfect_answers_score_one_whatever_the_ids_and_outliers_do_not_count():
+    truth = truth_of('two_movers', (0, 1, 5, 6))
+    stamps = [frame.stamp for frame in truth.frames]
+    grid = np.stack(np.meshgrid(np.arange(4, 156, 6), np.arange(4, 116, 6)), -1).reshape(-1, 2)
+    ids = np.array([7, 3, 9])
+    scorer = Scorer(truth)
+    for older, newer in (stamps[0::2], stamps[1::2]):
+        true = truth.point_labels(older, newer, grid)
+        answer = np.where(true >= 0, ids[np.maximum(true, 0)], 3)
+        answer[::10] = -1
+        scorer.add(older, newer, grid, answer)
+    score = scorer.score()
+    assert score.share_right == 1.0 and score.pairs == 2
+    assert score.motions == score.true_motions == 3
+    assert score.match == {7: 0, 3: 1, 9: 2}
+    assert 0.8 < score.share_labelled < 0.95
+    assert sum(right for _, right in score.per_label.values()) == score.right
+
+
+def test_a_change_of_id_in_mid_run_costs_the_labels_of_the_shorter_part():
+    truth = truth_of('small_mover', (0, 5))
+    stamps = [frame.stamp for frame in truth.frames]
+    v, u = np.argwhere(truth.point_labels(*stamps, np.stack(np.meshgrid(
+        np.arange(160), np.arange(120)), -1).reshape(-1, 2)).reshape(120, 160) == 1)[0]
+    scorer = Scorer(truth)
+    for ids in ([1], [1], [1], [2]):
+        scorer.add(*stamps, [[u, v]], ids)
+    assert scorer.score().share_right == 0.75
+
+
+def test_no_answers_score_nothing():
+    score = Scorer(truth_of('demo', (0,))).score()
+    assert (score.share_right, score.share_labelled, score.motions) == (0.0, 0.0, 0)
