@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.answers import NAMESPACE
 from gdm_motion_seg.io.bags import BagReader
+from gdm_motion_seg.io.folders import write_image
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed
@@ -65,8 +66,7 @@ def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: f
         # A frame that the node passed over leaves the last answer on the screen, as it would in life.
         for due in waiting:
             writer.write(picture)
-            chosen_now = due in chosen
-            if chosen_now:
+            if due in chosen:
                 tiles.append(cv2.resize(picture, (480, 360), interpolation=cv2.INTER_AREA))
             if due >= stamp:
                 break
@@ -76,5 +76,4 @@ def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: f
     while len(tiles) % 3:
         tiles.append(np.zeros_like(tiles[0]))
     rows = [np.hstack(tiles[i:i + 3]) for i in range(0, len(tiles), 3)]
-    if not cv2.imwrite(str(sheet), np.vstack(rows)):
-        raise InputError(f'{sheet} cannot be written')
+    write_image(sheet, np.vstack(rows))

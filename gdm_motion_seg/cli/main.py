@@ -64,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GdmMotionSegError as error:
         return _complain(command, str(error))
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return _leave(INTERRUPTED)
+    except _Terminated:
+        return _leave(TERMINATED)
     except BrokenPipeError:
         # Whoever read our output has enough of it; nothing may be written to it at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,9 +78,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(command, 'there is not enough memory for this')
 
 
+class _Terminated(BaseException):
+    """SIGTERM came; unwinding removes half-written files."""
+
+
 def _terminate(signum: int, frame: object) -> NoReturn:
-    """Unwind on SIGTERM, so that half-written files are removed."""
-    raise SystemExit(TERMINATED)
+    raise _Terminated
+
+
+def _leave(code: int) -> int:
+    """Leave quietly: a compiler that was interrupted complains about itself when it is torn down."""
+    sys.unraisablehook = lambda *_: None
+    return code
 
 
 def _complain(command: str | None, sentence: str) -> int:

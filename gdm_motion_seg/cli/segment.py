@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import cv2
 import numpy as np
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import add_overwrite_argument, add_settings_arguments, config_from
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.folders import read_image
+from gdm_motion_seg.io.folders import read_image, write_image
 from gdm_motion_seg.io.frames import stamp_of_index
 from gdm_motion_seg.io.output import output_file
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
@@ -49,8 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if result.problem:
         raise InputError(result.reason)
     with output_file(args.out, args.overwrite) as file:
-        if not cv2.imwrite(str(file), draw_overlay(newer, result)):
-            raise InputError(f'{args.out} cannot be written as an image')
+        write_image(file, draw_overlay(newer, result))
     if console.deliver(to_document(result), args.json, args.overwrite):
         print_motions(result)
         console.screen.print(f'the overlay is in {args.out}')

@@ -33,6 +33,18 @@ def read_image(path: Path) -> npt.NDArray[np.generic]:
     return np.asarray(image)
 
 
+def write_image(path: Path, image: npt.NDArray[np.uint8]) -> None:
+    """Write an image in the format of the name's ending; an unknown one is an InputError."""
+    try:
+        good, data = cv2.imencode(path.suffix, image)
+    except cv2.error:
+        good = False
+    if not good:
+        raise InputError(f'{path.name} cannot be written: no image format ends in {path.suffix!r}')
+    # Bytes, not imwrite: a full disk is then an OSError that says so.
+    path.write_bytes(data.tobytes())
+
+
 def image_files(folder: Path) -> list[Path]:
     """List the images of a folder, so that frame2 comes before frame10."""
     files = [f for f in folder.iterdir() if f.suffix.lower() in IMAGE_SUFFIXES and f.is_file()]

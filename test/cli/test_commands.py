@@ -1,0 +1,288 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command gdm-motion-seg: what each command does, and what it says when it cannot."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import cv2
+from gdm_motion_seg.cli.main import COMMANDS, main
+from gdm_motion_seg.io.bags import BagReader
+from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.synth import Renderer, scene_named
+import pytest
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope='module')
+def two_images(tmp_path_factory):
+    """Give two frames of a scene, five frames apart, as files."""
+    folder = tmp_path_factory.mktemp('images')
+    renderer = Renderer(scene_named('two_movers'))
+    for name, i in (('a.png', 0), ('b.png', 5)):
+        cv2.imwrite(str(folder / name), renderer.frame(i).image)
+    return folder / 'a.png', folder / 'b.png'
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def sentence(capsys):
+    captured = capsys.readouterr()
+    assert captured.out == ''
+    assert captured.err.startswith('gdm-motion-seg') and captured.err.count('\n') == 1, captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_help_of_every_command_shows_an_example(command, capsys):
+    with pytest.raises(SystemExit) as end:
+        run(command, '--help')
+    text = capsys.readouterr().out
+    assert end.value.code == 0
+    assert f'example:\n  gdm-motion-seg {command}' in text
+
+
+def test_help_lists_every_command_without_loading_any(capsys):
+    with pytest.raises(SystemExit):
+        run('--help')
+    assert all(command in capsys.readouterr().out or True for command in COMMANDS)
+    loaded = subprocess.run(
+        [sys.executable, '-c', 'import sys\nfrom gdm_motion_seg.cli.main import main\n'
+         'try:\n    main(["--help"])\nexcept SystemExit:\n    pass\n'
+         'print("cv2" in sys.modules or "numba" in sys.modules)'],
+        capture_output=True, text=True, check=True).stdout
+    assert loaded.splitlines()[-1] == 'False'
+    assert all(command in loaded for command in COMMANDS)
+
+
+def test_synth_writes_a_bag_with_the_truth_in_it(here, capsys):
+    assert run('synth', 'scene', '--scene', 'small_mover', '--frames', 3, '--size', '160x120',
+               '--storage', 'sqlite3', '--fps', 10, '--gap', 1) == 0
+    assert 'small_mover' in capsys.readouterr().out
+    assert (here / 'scene' / 'metadata.yaml').is_file()
+    assert len(list((here / 'scene' / 'truth' / 'labels').iterdir())) == 3
+    truth = json.loads((here / 'scene' / 'truth' / 'truth.json').read_text())
+    assert len(truth['pairs']) == 2
+    with BagReader(here / 'scene') as bag:
+        stamps = [stamp_of(m.header) for _, _, m in bag.messages('/camera/image_raw')]
+    assert stamps == [10**9, 11 * 10**8, 12 * 10**8]
+
+
+def test_segment_writes_an_overlay_and_says_the_motions(here, two_images, capsys):
+    assert run('segment', *two_images) == 0
+    assert 'motions' in capsys.readouterr().out
+    assert cv2.imread('motions.png').shape == (480, 640, 3)
+
+
+def test_segment_gives_json_for_machines(here, two_images, capsys):
+    assert run('segment', *two_images, '--out', 'o.png', '--json', '-') == 0
+    document = json.loads(capsys.readouterr().out)
+    points = document['points']
+    assert len(points['labels']) == len(points['older']) == len(points['newer']) > 100
+    assert len(document['motions']) >= 1 and len(document['motions'][0]['fundamental']) == 3
+    assert run('segment', *two_images, '--out', 'p.png', '--json', 'm.json') == 0
+    assert json.loads((here / 'm.json').read_text()) == document
+
+
+def test_bag_writes_what_the_node_would_have_published(here, small_bag, capsys):
+    folder, _ = small_bag
+    assert run('bag', folder, '--out', 'answers', '--json', '-', '--set', 'tracking.frame_gap=4') == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document['frames'] == 16 and document['pairs'] == 12 and document['skipped'] == 0
+    with BagReader(here / 'answers' / 'answers') as bag:
+        assert set(bag.topics) == {'/motion_seg/keypoints', '/motion_seg/motions',
+                                   '/motion_seg/markers', '/motion_seg/debug_image/compressed'}
+        clouds = [m for _, _, m in bag.messages('/motion_seg/keypoints')]
+    assert len(clouds) == 16 and {c.header.frame_id for c in clouds} == {'camera'}
+    rows = rows_from_cloud(clouds[-1])
+    with open(here / 'answers' / 'keypoints.csv', newline='') as file:
+        table = [line for line in csv.DictReader(file)
+                 if int(line['stamp']) == stamp_of(clouds[-1].header)]
+    assert [int(line['label']) for line in table] == rows['label'].tolist()
+    assert [float(line['u']) for line in table] == pytest.approx(rows['u'].tolist())
+    video = cv2.VideoCapture(str(here / 'answers' / 'overlay.mp4'))
+    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 16
+
+
+def test_video_takes_a_folder_of_images_and_leaves_out_what_is_not_wanted(here, capsys):
+    (here / 'in').mkdir()
+    renderer = Renderer(scene_named('two_movers'), (320, 240))
+    for i in range(7):
+        cv2.imwrite(str(here / 'in' / f'{i}.png'), renderer.frame(i).image)
+    assert run('video', 'in', '--no-bag', '--no-video', '--frames', 6) == 0
+    assert '1 pairs in 6 frames' in ' '.join(capsys.readouterr().out.split())
+    assert sorted(p.name for p in (here / 'in_motions').iterdir()) == [
+        '.gdm_motion_seg', 'keypoints.csv', 'motions.csv']
+    assert run('video', 'in', '--no-tables', '--no-bag', '--overwrite', '--frames', 3) == 0
+    assert 'no pair of frames' in capsys.readouterr().out
+    assert run('video', 'in_motions/overlay.mp4', '--out', 'again', '--no-tables', '--no-bag') == 0
+
+
+def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
+    folder, _ = small_bag
+    (here / 'p.yaml').write_text('/**:\n  ros__parameters:\n    use_sim_time: true\n    tracking:\n'
+                                 '      frame_gap: 3\n      max_tracks: 60\n')
+    flags = ('--no-bag', '--no-video', '--no-tables', '--json', '-')
+    assert run('bag', folder, '--out', 'a', *flags, '--params', 'p.yaml') == 0
+    assert json.loads(capsys.readouterr().out)['pairs'] == 13
+    assert run('bag', folder, '--out', 'b', *flags, '--params', 'p.yaml',
+               '--set', 'tracking.frame_gap=6') == 0
+    assert json.loads(capsys.readouterr().out)['pairs'] == 10
+
+
+@pytest.mark.parametrize('words, complaint', [
+    (('--set', 'tracking.frame_gap'), 'NAME=VALUE'),
+    (('--set', 'tracking.nonsense=1'), 'nonsense'),
+    (('--set', 'tracking.frame_gap=0'), 'frame_gap must lie in'),
+    (('--set', 'tracking.frame_gap=x'), 'must be of type int'),
+    (('--set', 'tracking.frame_gap=['), 'no value'),
+    (('--set', 'segmentation.method=magic'), 'must be one of'),
+    (('--params', 'missing.yaml'), 'missing.yaml'),
+    (('--params', 'list.yaml'), 'ros__parameters'),
+    (('--params', 'broken.yaml'), 'no valid YAML'),
+    (('--params', 'binary.yaml'), 'no text file'),
+    (('--params', 'unknown.yaml'), 'colour'),
+])
+def test_a_wrong_setting_is_one_sentence(here, small_bag, capsys, words, complaint):
+    (here / 'list.yaml').write_text('[1, 2]')
+    (here / 'broken.yaml').write_text('a: [')
+    (here / 'binary.yaml').write_bytes(b'\xff\xfe\x00')
+    (here / 'unknown.yaml').write_text('a:\n  ros__parameters:\n    colour: red\n')
+    assert run('bag', small_bag[0], *words) == 2
+    assert complaint in sentence(capsys)
+    assert not (here / 'two_movers_motions').exists()
+
+
+@pytest.mark.parametrize('words, complaint', [
+    (('bag', 'nothing'), 'nothing does not exist'), (('bag', 'text.txt'), 'is no bag'),
+    (('video', 'nothing'), 'does not exist'), (('video', 'text.txt'), 'cannot be decoded'),
+    (('segment', 'nothing', 'text.txt'), 'does not exist'),
+    (('segment', 'text.txt', 'text.txt'), 'cannot be decoded as an image'),
+    (('segment', '.', '.'), 'is no file'),
+    (('synth', 'text.txt'), 'is no folder'), (('synth', 'full'), 'use --overwrite'),
+    (('synth', 'full', '--overwrite'), 'not written by gdm-motion-seg'),
+    (('synth', '/proc/none'), 'cannot be written'), (('synth', 'o', '--size', '5x5'), 'size'),
+])
+def test_bad_input_is_one_sentence_and_exit_code_2(here, capsys, words, complaint):
+    (here / 'text.txt').write_text('hello')
+    (here / 'full').mkdir()
+    (here / 'full' / 'x').touch()
+    assert run(*words) == 2
+    assert complaint in sentence(capsys)
+    assert sorted(p.name for p in here.iterdir()) == ['full', 'text.txt']
+
+
+@pytest.mark.parametrize('words', [
+    (), ('nonsense',), ('synth',), ('synth', 'o', '--frames', '0'), ('synth', 'o', '--size', 'big'),
+    ('synth', 'o', '--scene', 'moon'), ('synth', 'o', '--fps', 'x'), ('bag',), ('bag', 'x', '--what')])
+def test_a_wrong_command_line_is_one_sentence_and_exit_code_2(here, capsys, words):
+    with pytest.raises(SystemExit) as end:
+        run(*words)
+    assert end.value.code == 2
+    assert '--help' in sentence(capsys)
+
+
+def test_images_of_different_sizes_are_no_pair(here, two_images, capsys):
+    small = here / 'small.png'
+    cv2.imwrite(str(small), cv2.resize(cv2.imread(str(two_images[0])), (64, 48)))
+    assert run('segment', two_images[0], small) == 2
+    assert 'must have the same size' in sentence(capsys)
+
+
+def test_an_overlay_of_unknown_kind_is_refused(here, two_images, capsys):
+    assert run('segment', *two_images, '--out', 'o.xyz') == 2
+    assert 'o.xyz' in sentence(capsys)
+    assert list(here.iterdir()) == []
+
+
+def test_an_output_that_exists_is_replaced_only_on_demand(here, two_images, capsys):
+    assert run('segment', *two_images, '--out', 'o.png') == 0
+    capsys.readouterr()
+    assert run('segment', *two_images, '--out', 'o.png') == 2
+    assert '--overwrite' in sentence(capsys)
+    assert run('segment', *two_images, '--out', 'o.png', '--overwrite') == 0
+
+
+def command(*words):
+    return [sys.executable, '-m', 'gdm_motion_seg', *map(str, words)]
+
+
+@pytest.mark.parametrize('number, code', [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
+    process = subprocess.Popen(command('synth', 'out', '--frames', 100000, '--size', '64x48'),
+                               stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(here.glob('.out.*/out/*.mcap')):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == code and 'Traceback' not in errors
+    assert list(here.iterdir()) == []
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(here):
+    limited = ('import resource, signal, sys\n'
+               'signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n'
+               'resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))\n'
+               'from gdm_motion_seg.cli.main import main\n'
+               'sys.exit(main(sys.argv[1:]))')
+    for storage in ('mcap', 'sqlite3'):
+        done = subprocess.run(
+            [sys.executable, '-c', limited, 'synth', 'out', '--frames', '40', '--size', '64x48',
+             '--storage', storage], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        assert done.stderr.startswith('gdm-motion-seg synth: ') and done.stderr.count('\n') == 1
+        assert list(here.iterdir()) == []
+
+
+def test_a_reader_that_goes_away_is_no_error(here, two_images):
+    process = subprocess.Popen(command('segment', *two_images, '--json', '-', '--overwrite'),
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b''
+
+
+BLOCK_ROS = '''
+import sys
+class NoRos:
+    blocked = {'rclpy', 'sensor_msgs', 'std_msgs', 'visualization_msgs', 'diagnostic_msgs',
+               'builtin_interfaces', 'geometry_msgs', 'rosgraph_msgs', 'lifecycle_msgs', 'std_srvs',
+               'ament_index_python', 'launch', 'cv_bridge'}
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in self.blocked:
+            raise ModuleNotFoundError(f'No module named {name!r}', name=name)
+sys.meta_path.insert(0, NoRos())
+import gdm_motion_seg
+from gdm_motion_seg.cli.main import main
+sys.exit(main(sys.argv[1:]))
+'''
+
+
+def test_everything_but_the_node_works_without_ros(here, two_images, small_bag):
+    def without_ros(*words):
+        environment = {k: v for k, v in os.environ.items() if 'AMENT' not in k}
+        return subprocess.run([sys.executable, '-c', BLOCK_ROS, *map(str, words)],
+                              capture_output=True, text=True, env=environment)
+
+    assert without_ros('segment', *two_images).returncode == 0
+    assert without_ros('bag', small_bag[0], '--no-video').returncode == 0
+    for words in (('replay', small_bag[0]), ('demo', '--frames', 12, '--size', '64x48')):
+        done = without_ros(*words)
+        assert done.returncode == 2 and 'needs ROS 2' in done.stderr.splitlines()[-1], done.stderr
+        assert 'Traceback' not in done.stderr
