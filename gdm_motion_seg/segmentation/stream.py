@@ -39,7 +39,7 @@ class StreamSegmenter:
         """Forget the course of past answers."""
         self._course: deque[tuple[float, float, float]] = deque(maxlen=COURSE)
         self._n_motions = -1
-        self._pairs_since_search = 0
+        self._pairs_since_search = self._stream.rest
         self._search_next = True
 
     def segment(self, correspondences: Correspondences, previous: IntArray | None,
