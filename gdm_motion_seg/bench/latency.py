@@ -167,11 +167,11 @@ def time_output(frame: RenderedFrame, result: FrameResult) -> dict[str, float]:
 
 def true_labels(older: RenderedFrame, newer: RenderedFrame, points: Correspondences) -> IntArray:
     """Return the body on which each track lies, -1 where the truth is not sharp."""
-    body = _at(newer.labels, points.x2)
+    body = _at(newer.labels, points.x2).astype(np.int64)
     sure = (_at(older.labels, points.x1) == body) & ~_at(
         border_mask(older.labels, SURE_PX), points.x1) & ~_at(
         border_mask(newer.labels, SURE_PX), points.x2)
-    return np.where(sure, body, -1).astype(np.int64)
+    return np.where(sure, body, -1)
 
 
 def stage_rows(seconds: Seconds) -> list[Row]:
