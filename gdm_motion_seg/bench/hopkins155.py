@@ -27,8 +27,10 @@ def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: st
     Above it the search has lost, below it the objective. Points that the method left out are left
     out of the truth too: fewer points always have a lower dimension.
     """
-    if not method.minimises_gd or mode != GIVEN or not (prediction.labels >= 0).any():
+    if not method.minimises_gd or mode != GIVEN:
         return {}
+    if (prediction.labels < 0).all():
+        return {'reached_truth': 0.0}
     vectors = embed(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
     truth = np.where(prediction.labels >= 0, pair.truth, -1)
     found_gd = global_dimension(vectors, prediction.labels)

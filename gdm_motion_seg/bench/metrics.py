@@ -102,9 +102,9 @@ def moving_rates(found: IntArray, truth: IntArray, background: int) -> tuple[flo
     """
     Return precision and recall of "this point moves by itself".
 
-    A point moves in truth if its label is not the background. It is said to move if it has a motion
-    other than the one that stands for the background; to be called an outlier is no claim that it
-    moves. NaN where undefined.
+    A point moves in truth if its label is not the background. It is said to move if it has a
+    motion other than the one that stands for the background; to be called an outlier is no claim
+    that it moves. NaN where undefined.
     """
     still = match_motions(found, truth).found_for(background)
     said = (found >= 0) & (found != (still if still is not None else -1))

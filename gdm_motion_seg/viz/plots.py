@@ -18,11 +18,11 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 def plot_error_per_pair(path: Path, errors: Mapping[str, Sequence[float]], title: str) -> None:
     """Draw each method's error on each pair, as the paper's figure does."""
-    with _axes(path, title, 'pair', 'misclassified points (%)', width=10.0) as axes:
+    with _axes(path, title, 'pair', 'misclassified points (%)', width=11.0) as axes:
         for style, (name, values) in zip(_styles(), errors.items()):
             axes.plot(range(1, len(values) + 1), values, label=name, lw=1.0, ms=4.0, **style)
         axes.set_ylim(bottom=0.0)
-        axes.legend(fontsize='small')
+        axes.xaxis.get_major_locator().set_params(integer=True)
 
 
 def plot_sorted_errors(path: Path, errors: Mapping[str, Sequence[float]], title: str) -> None:
@@ -35,7 +35,6 @@ def plot_sorted_errors(path: Path, errors: Mapping[str, Sequence[float]], title:
             axes.step(ordered, shares, where='post', label=name, color=style['color'],
                       ls=style['ls'])
         axes.set_ylim(0.0, 1.02)
-        axes.legend(fontsize='small', loc='lower right')
 
 
 def plot_roc(path: Path, curves: Mapping[str, Curve], points: Mapping[str, tuple[float, float]],
@@ -52,7 +51,6 @@ def plot_roc(path: Path, curves: Mapping[str, Curve], points: Mapping[str, tuple
         axes.plot([0.0, 1.0], [0.0, 1.0], color='0.8', lw=0.8)
         axes.set_xlim(0.0, 1.0)
         axes.set_ylim(0.0, 1.02)
-        axes.legend(fontsize='small', loc='lower right')
 
 
 def plot_accuracy_against_time(path: Path, points: Mapping[str, tuple[float, float]], title: str,
@@ -60,9 +58,8 @@ def plot_accuracy_against_time(path: Path, points: Mapping[str, tuple[float, flo
     """Draw each method at its time (logarithmic) and its error."""
     with _axes(path, title, 'seconds a pair', 'misclassified points (%)') as axes:
         for style, (name, (seconds, error)) in zip(_styles(), points.items()):
-            axes.plot(seconds, error, color=style['color'], marker=style['marker'], ls='none')
-            axes.annotate(name, (seconds, error), xytext=(5, 4), textcoords='offset points',
-                          fontsize='small')
+            axes.plot(seconds, error, color=style['color'], marker=style['marker'], ls='none',
+                      label=name)
         axes.set_xscale('log')
         axes.set_ylim(bottom=0.0)
 
@@ -75,7 +72,6 @@ def plot_curves(path: Path, steps: Sequence[str], curves: Mapping[str, Sequence[
             axes.plot(range(len(steps)), values, label=name, ms=5.0, **style)
         axes.set_xticks(range(len(steps)), steps)
         axes.set_ylim(bottom=0.0)
-        axes.legend(fontsize='small')
 
 
 def _styles() -> Iterator[dict[str, Any]]:
@@ -90,7 +86,7 @@ def _styles() -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 6.4) -> Iterator[Any]:
+def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 7.5) -> Iterator[Any]:
     """Open a figure without a screen and write it when it is drawn."""
     try:
         from matplotlib.figure import Figure
@@ -102,6 +98,8 @@ def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 6.4
     axes.grid(color='0.92')
     axes.set_axisbelow(True)
     yield axes
+    if axes.get_legend_handles_labels()[0]:
+        figure.legend(loc='outside right upper', fontsize='small')
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=120)

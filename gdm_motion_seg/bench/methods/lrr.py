@@ -31,7 +31,7 @@ class Parameters:
     weight: float
     """lambda."""
     outlier_threshold: float = np.inf
-    """A point is an outlier if its column of E exceeds this share of the largest one."""
+    """A point is an outlier if its column of E is longer than this."""
 
     @property
     def rejects_outliers(self) -> bool:
@@ -42,10 +42,10 @@ class Parameters:
 def segment(parameters: Parameters, pair: LabelledPair, n_motions: int,
             rng: np.random.Generator) -> Prediction:
     """Cluster a pair, with the points of large error as outliers."""
-    z, e = low_rank_representation(embedded(pair, parameters.embedding).T, parameters.weight)
+    points = embedded(pair, parameters.embedding, normalised=parameters.rejects_outliers)
+    z, e = low_rank_representation(points.T, parameters.weight)
     scores = np.linalg.norm(e, axis=0)
-    outlier = scores > parameters.outlier_threshold * max(float(scores.max(initial=0.0)), 1e-300)
-    kept = np.flatnonzero(~outlier)
+    kept = np.flatnonzero(scores <= parameters.outlier_threshold)
     labels = np.full(len(pair), -1, np.int64)
     if len(kept) >= n_motions:
         labels[kept] = spectral_labels(_affinity(z)[np.ix_(kept, kept)], n_motions, rng)
@@ -104,5 +104,5 @@ METHODS = (
     _method('lrr-linear', Parameters('linear', 100.0), 'lambda 100'),
     _method('lrr-nonlinear', Parameters('nonlinear', 10000.0), 'lambda 10000'),
     _method('lrr-outliers', Parameters('nonlinear', 0.1, 0.138),
-            'nonlinear, lambda 0.1, outlier threshold 0.138'),
+            'nonlinear, normalised, lambda 0.1, outlier threshold 0.138'),
 )

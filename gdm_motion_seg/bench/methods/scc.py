@@ -46,9 +46,9 @@ def polar_curvatures(points: FloatArray, tuples: IntArray) -> FloatArray:
     """
     Return the squared polar curvature of each point joined to each tuple, (N, c).
 
-    diam^2 times the sum over the vertices z of the squared polar sine V^2 / prod |w - z|^2, where V
-    is the volume of the parallelotope: the distance of the point from the tuple's flat times the
-    volume of the tuple.
+    diam^2 times the sum over the vertices z of the squared polar sine V^2 / prod |w - z|^2, where
+    V is the volume of the parallelotope: the distance of the point from the tuple's flat times
+    the volume of the tuple.
     """
     corners = points[tuples]
     edges = corners[:, 1:] - corners[:, :1]

@@ -8,16 +8,20 @@ import numpy as np
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.embedding import kronecker_embedding, linear_embedding
+from gdm_motion_seg.geometry.normalization import normalize_image_points
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 
-EMBEDDINGS = ('linear', 'nonlinear')
-"""R^4 and R^9 of the paper's section on motion segmentation."""
 
+def embedded(pair: LabelledPair, embedding: str, normalised: bool = False) -> FloatArray:
+    """
+    Embed a pair linearly (R^4) or nonlinearly (R^9), as the paper did for the rivals: in pixels.
 
-def embedded(pair: LabelledPair, embedding: str) -> FloatArray:
-    """Embed a pair as the paper did for the rivals: pixels, not normalised."""
-    embed = linear_embedding if embedding == 'linear' else kronecker_embedding
-    return embed(pair.x1, pair.x2)
+    Only thresholds on lengths need normalised coordinates: the paper's do not fit pixels.
+    """
+    x1, x2 = pair.x1, pair.x2
+    if normalised:
+        x1, x2 = (normalize_image_points(x, pair.image_size) for x in (x1, x2))
+    return (linear_embedding if embedding == 'linear' else kronecker_embedding)(x1, x2)
 
 
 def spectral_labels(affinity: FloatArray, n_motions: int, rng: np.random.Generator) -> IntArray:

@@ -4,9 +4,9 @@
 """
 Rendered geometry: random rigid bodies before a pinhole camera, everything about them known.
 
-A default scene has three motions of equal size and no outliers; each sweep changes one thing of it.
-The first motion is the static world seen by the moving camera, the others are bodies that also move
-by themselves.
+A default scene has three motions of equal size and no outliers; each sweep changes one thing of
+it. The first motion is the static world seen by the moving camera, the others are bodies that also
+move by themselves. They are solid: what stands behind them is not seen.
 """
 
 from collections.abc import Iterator
