@@ -3,9 +3,10 @@
 
 """What the tests of several rooms share: small rendered scenes, made once a run."""
 
+import pytest
+
 from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
 from gdm_motion_seg.synth.truth import Truth
-import pytest
 
 SMALL = (320, 240)
 

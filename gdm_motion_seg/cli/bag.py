@@ -27,6 +27,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.source.exists():
         raise InputError(f'{args.source} does not exist')
     if not is_bag(args.source):
-        raise InputError(f'{args.source} is no bag (for videos and folders of images there is "video")')
+        raise InputError(f'{args.source} is no bag; for videos and folders of images use "video"')
     with BagSource(args.source, args.topic) as source:
         return process(source, args)

@@ -36,8 +36,9 @@ def progress_bar(title: str, total: int | None) -> Iterator[Advance]:
     if not notes.is_terminal:
         yield lambda done: None
         return
-    with Progress(TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
-                  TimeElapsedColumn(), TimeRemainingColumn(), console=notes, transient=True) as bar:
+    columns = (TextColumn('{task.description}'), BarColumn(), MofNCompleteColumn(),
+               TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True) as bar:
         task = bar.add_task(title, total=total)
 
         def advance(done: int) -> None:
@@ -63,7 +64,7 @@ def add_json_argument(parser: Any) -> None:
 
 
 def deliver(document: dict[str, Any], json_path: Path | None, overwrite: bool) -> bool:
-    """Write or print the JSON if it is wanted; returns whether a table for people is wanted too."""
+    """Write or print the JSON if it is wanted; returns whether a table is wanted too."""
     text = json.dumps(document, indent=2, allow_nan=False)
     if json_path is None:
         return True

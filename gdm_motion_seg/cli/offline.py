@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from gdm_motion_seg.cli import console
-from gdm_motion_seg.cli.flags import add_output_arguments, add_settings_arguments, config_from, count
+from gdm_motion_seg.cli.flags import (add_output_arguments, add_settings_arguments, config_from,
+                                      count)
 from gdm_motion_seg.io.answers import AnswerFiles
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
@@ -47,15 +48,16 @@ class Summary:
 
     def document(self) -> dict[str, Any]:
         """Return the summary as plain values."""
+        medians = {stage: float(np.median(seconds)) for stage, seconds in self.stages.items()}
         return {'frames': self.frames, 'pairs': self.pairs,
                 'motions': [{'id': i, 'points': n} for i, n in sorted(self.points.items())],
                 'outliers': self.outliers,
-                'median_ms': {s: round(1e3 * float(np.median(t)), 3) for s, t in self.stages.items()}}
+                'median_ms': {stage: round(1e3 * median, 3) for stage, median in medians.items()}}
 
 
 def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``video`` and ``bag``."""
-    add_output_arguments(parser, 'the input\'s name with _motions')
+    add_output_arguments(parser, 'the name of the input with _motions')
     parser.add_argument('--storage', choices=tuple(STORAGES), default='mcap',
                         help='format of the bag (default: mcap)')
     parser.add_argument('--no-bag', action='store_true', help='write no bag')

@@ -38,10 +38,12 @@ def run(args: argparse.Namespace) -> int:
     config = config_from(args)
     older, newer = read_image(args.older), read_image(args.newer)
     if older.shape[:2] != newer.shape[:2]:
-        raise InputError(f'{args.older} has {older.shape[1]} x {older.shape[0]} pixels, {args.newer} '
-                         f'{newer.shape[1]} x {newer.shape[0]}; they must have the same size')
+        raise InputError(f'{args.older} has {older.shape[1]} x {older.shape[0]} pixels, '
+                         f'{args.newer} {newer.shape[1]} x {newer.shape[0]}; '
+                         'they must have the same size')
     # The two images are the pair, whatever gap a stream would have.
-    config = replace(config, tracking=replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1))
+    tracking = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1)
+    config = replace(config, tracking=tracking)
     pipeline = MotionPipeline(config, config.seed)
     pipeline.process(older, stamp_of_index(0, 30.0))
     result = pipeline.process(newer, stamp_of_index(1, 30.0))
@@ -82,7 +84,8 @@ def print_motions(result: FrameResult) -> None:
     answer = result.segmentation
     rows = [[str(k), str(m.count), m.kind.value, f'{m.residual:.2f}', f'{m.dimension:.2f}']
             for k, m in enumerate(answer.motions)]
-    console.table(f'{answer.n_motions} motions, {np.sum(answer.labels < 0)} of {len(answer.labels)} '
-                  'points without one', ['motion', 'points', 'kind', 'residual (px)', 'dimension'], rows)
+    console.table(f'{answer.n_motions} motions, {np.sum(answer.labels < 0)} of '
+                  f'{len(answer.labels)} points without one',
+                  ['motion', 'points', 'kind', 'residual (px)', 'dimension'], rows)
     if result.reason:
         console.screen.print(result.reason)

@@ -11,7 +11,7 @@ from gdm_motion_seg.cli.flags import add_overwrite_argument, count, image_size, 
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.output import output_folder
 from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
-from gdm_motion_seg.synth.scenes import SCENE_NAMES, scene_named
+from gdm_motion_seg.synth.scenes import scene_named, SCENE_NAMES
 from gdm_motion_seg.synth.truth import FOLDER
 
 EXAMPLE = 'gdm-motion-seg synth scene --scene two_movers --frames 90'
@@ -41,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render the scene."""
-    options = SceneOptions(args.scene, args.frames, args.size, args.fps, abs(args.seed), args.storage,
-                           args.compressed, args.gap)
+    options = SceneOptions(args.scene, args.frames, args.size, args.fps, abs(args.seed),
+                           args.storage, args.compressed, args.gap)
     with output_folder(args.out, args.overwrite, make=False) as folder, \
             console.progress_bar(f'rendering {options.scene}', options.n_frames) as advance:
         write_scene(folder, options, advance)
     scene = scene_named(args.scene)
-    console.screen.print(f'{args.out}: {args.frames} frames of "{args.scene}" ({scene.description})\n'
-                         f'the truth is in {args.out / FOLDER}')
+    console.screen.print(f'{args.out}: {args.frames} frames of "{args.scene}"\n'
+                         f'{scene.description} The truth is in {args.out / FOLDER}', highlight=False, soft_wrap=True)
     return 0

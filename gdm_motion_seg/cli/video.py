@@ -17,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``video``."""
     parser.add_argument('source', type=Path, metavar='IN', help='a video, or a folder of images')
     parser.add_argument('--fps', type=rate, metavar='HZ',
-                        help='frames per second of a folder (default: 30), or another rate of a video')
+                        help='frames per second of a folder (default: 30), or of a video that '
+                        'declares a wrong rate')
     add_offline_arguments(parser)
 
 

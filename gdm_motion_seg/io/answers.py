@@ -25,6 +25,8 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 
 NAMESPACE = '/motion_seg'
 """Where the node of that name publishes."""
+NOT_IN_TABLE = ('x', 'y', 'z', 'rgb')
+"""Fields of a keypoint that only a viewer wants."""
 
 
 class AnswerBag:
@@ -48,7 +50,8 @@ class AnswerBag:
         """Write the overlay of one frame as a compressed image."""
         types = rosbags_types()
         header = header_of(types, result.stamp, frame.frame_id)
-        self._put('debug_image/compressed', encode_compressed(types, header, overlay), result.stamp)
+        message = encode_compressed(types, header, overlay)
+        self._put('debug_image/compressed', message, result.stamp)
 
     def _put(self, name: str, message: Any, stamp: int) -> None:
         self._writer.write(f'{NAMESPACE}/{name}', message, stamp)
@@ -83,7 +86,7 @@ class Table:
 
 
 class AnswerFiles:
-    """All files of an offline run in one folder: ``answers/`` (a bag), ``overlay.mp4`` and two tables."""
+    """All files of an offline run: ``answers/`` (a bag), ``overlay.mp4`` and two tables."""
 
     def __init__(self, folder: Path, fps: float, storage: str = 'mcap',
                  bag: bool = True, video: bool = True, tables: bool = True) -> None:
@@ -91,7 +94,7 @@ class AnswerFiles:
         self._writer = BagWriter(folder / 'answers', storage) if bag else None
         self._answers = AnswerBag(self._writer) if self._writer else None
         self._video = VideoWriter(folder / 'overlay.mp4', fps) if video else None
-        self._keypoints = Table(folder / 'keypoints.csv', ('x', 'y', 'z', 'rgb')) if tables else None
+        self._keypoints = Table(folder / 'keypoints.csv', NOT_IN_TABLE) if tables else None
         self._motions = Table(folder / 'motions.csv') if tables else None
 
     def __enter__(self) -> 'AnswerFiles':
@@ -100,14 +103,14 @@ class AnswerFiles:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Finish the files; after an error, close them and let the error be the one that is heard."""
+        """Finish the files; after an error, just close them and let that error be heard."""
         for file in (self._writer, self._video, self._keypoints, self._motions):
             if file is not None:
                 with suppress(*((InputError, OSError) if error is not None else ())):
                     file.close()
 
     def write(self, frame: Frame, result: FrameResult, camera: Camera | None = None) -> None:
-        """Write what is known after one frame; without a calibration the rays are a guess, as the node's."""
+        """Write what is known after one frame; without a camera, the node's guess is used."""
         camera = camera or Camera.guess(result.correspondences.image_size)
         if self._answers:
             self._answers.write(frame, result, camera)

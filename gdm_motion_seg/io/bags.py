@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 import sqlite3
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
@@ -26,7 +26,7 @@ IMAGE = 'sensor_msgs/msg/Image'
 COMPRESSED = 'sensor_msgs/msg/CompressedImage'
 CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
 BAG_SUFFIXES = frozenset({'.mcap', '.db3', '.bag'})
-BAG_VERSION = 9
+BAG_VERSION: Literal[9] = 9
 """Version of the bags that are written; the players of Jazzy and later take it."""
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 """Storage formats of the bags that can be written, by the name that ROS uses."""
@@ -56,7 +56,7 @@ def _one_sentence(path: Path) -> Iterator[None]:
         yield
     except (InputError, PermissionError):
         raise
-    except Exception as error:  # parsers of damaged files raise anything from AssertionError to struct.error
+    except Exception as error:  # on damaged files parsers raise anything, even AssertionError
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise InputError(f'{path} is no readable bag, or was cut short ({reason[:200]})') from None
 
@@ -94,7 +94,7 @@ class BagReader:
 
     @property
     def topics(self) -> dict[str, str]:
-        """The message type of each topic."""
+        """Return the message type of each topic."""
         return {c.topic: c.msgtype for c in self._reader.connections}
 
     @property
@@ -107,7 +107,7 @@ class BagReader:
         return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
 
     def raw(self, *topics: str) -> Iterator[tuple[str, str, int, bytes]]:
-        """Yield topic, type, time of recording and serialised message; of all topics if none is given."""
+        """Yield topic, type, time and serialised message, of all topics by default."""
         connections = [c for c in self._reader.connections if not topics or c.topic in topics]
         if not connections:
             return
@@ -120,7 +120,7 @@ class BagReader:
             yield item[0].topic, item[0].msgtype, item[1], item[2]
 
     def messages(self, *topics: str) -> Iterator[tuple[str, int, Any]]:
-        """Yield topic, time of recording and message; of all topics if none is given."""
+        """Yield topic, time of recording and message; of all topics by default."""
         for topic, kind, stamp, data in self.raw(*topics):
             with _one_sentence(self.path):
                 message = self._reader.deserialize(data, kind)
@@ -143,7 +143,7 @@ class BagReader:
         return images[0]
 
     def camera(self, image_topic: str) -> tuple[Camera, str] | None:
-        """Return the calibration recorded beside an image topic and its frame_id, if there is one."""
+        """Return the calibration recorded beside an image topic, and its frame_id; or None."""
         base = image_topic.removesuffix('/compressed').rpartition('/')[0]
         topic = f'{base}/camera_info'
         if self.topics.get(topic) != CAMERA_INFO:
@@ -201,7 +201,7 @@ class BagSource(FrameSource):
         for i, (_, recorded, message) in enumerate(self._reader.messages(self.topic)):
             try:
                 image = decode(message)
-            except InputError as error:  # one bad message, as cameras send them, is not the end of a bag
+            except InputError as error:  # one bad message, as cameras send them, is not the end
                 self.skipped += 1
                 reason = str(error)
                 continue

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource, stamp_of_index
 
-IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm', '.webp'})
+IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm',
+                            '.webp'})
 """What counts as an image in a folder; other files are passed over."""
 
 
@@ -25,7 +26,8 @@ def read_image(path: Path) -> npt.NDArray[np.generic]:
     # Bytes first: OpenCV would hide a missing permission behind "cannot be decoded".
     data = np.fromfile(path, np.uint8)
     try:
-        image = cv2.imdecode(data, cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR) if data.size else None
+        flags = cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR
+        image = cv2.imdecode(data, flags) if data.size else None
     except cv2.error:
         image = None
     if image is None:

@@ -42,7 +42,7 @@ class FrameSource(ABC):
     """
     A sequence of frames of one size that can be run through once.
 
-    Use it in a ``with`` block; what is wrong with it is said in an InputError, at once or on the way.
+    Use it in a ``with`` block. What is wrong is said in an InputError, at once or on the way.
     """
 
     def __init__(self, path: Path, count: int | None, fps: float) -> None:
@@ -78,8 +78,8 @@ class FrameSource(ABC):
             size = frame.size
             first = first or size
             if size != first:
-                raise InputError(f'{self.path} mixes sizes: {name} has {size[0]} x {size[1]} pixels, '
-                                 f'the frames before it {first[0]} x {first[1]}')
+                raise InputError(f'{self.path} mixes sizes: {name} has {size[0]} x {size[1]} '
+                                 f'pixels, the frames before it {first[0]} x {first[1]}')
             yield frame
         if first is None:
             raise InputError(f'{self.path} holds no image that can be read')

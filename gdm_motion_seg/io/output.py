@@ -4,8 +4,8 @@
 """
 Outputs that are whole or not there.
 
-Everything is written under a temporary name beside its place and renamed when it is finished, so that an interruption or
-a full disk leaves what was there before.
+Everything is written under a temporary name beside its place and renamed when it is finished, so
+that an interruption or a full disk leaves what was there before.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ MARK = '.gdm_motion_seg'
 @contextmanager
 def output_folder(path: Path, overwrite: bool = False, make: bool = True) -> Iterator[Path]:
     """
-    Yield an empty folder that becomes ``path`` if the block succeeds and vanishes if it does not.
+    Yield an empty folder that becomes ``path`` if the block succeeds, and else vanishes.
 
     Without ``make``, the block has to make the folder itself, as writers of bags insist on doing.
     """
@@ -44,7 +44,7 @@ def output_folder(path: Path, overwrite: bool = False, make: bool = True) -> Ite
 
 @contextmanager
 def output_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Yield the name of a file that becomes ``path`` if the block succeeds and vanishes if it does not."""
+    """Yield the name of a file that becomes ``path`` if the block succeeds, and else vanishes."""
     path = Path(os.path.abspath(path))
     if path.is_dir():
         raise InputError(f'{path} is a folder')

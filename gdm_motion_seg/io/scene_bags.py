@@ -39,8 +39,8 @@ class SceneOptions:
     """Frames between the pairs for which the truth lists motions and fundamental matrices."""
 
 
-def write_scene(folder: Path, options: SceneOptions, on_frame: Callable[[int], None] = lambda i: None
-                ) -> Truth:
+def write_scene(folder: Path, options: SceneOptions,
+                on_frame: Callable[[int], None] = lambda done: None) -> Truth:
     """
     Render a scene into a rosbag2 folder that holds its truth as well; returns the truth.
 
@@ -59,7 +59,8 @@ def write_scene(folder: Path, options: SceneOptions, on_frame: Callable[[int], N
                 bag.write(f'{IMAGE_TOPIC}/compressed', image, frame.stamp)
             else:
                 bag.write(IMAGE_TOPIC, encode_image(types, header, frame.image), frame.stamp)
-            bag.write(INFO_TOPIC, camera_info(types, header, frame.camera, options.size), frame.stamp)
+            info = camera_info(types, header, frame.camera, options.size)
+            bag.write(INFO_TOPIC, info, frame.stamp)
             truth.add(frame, labels / f'{i:06d}.png')
             on_frame(i + 1)
     truth.save(folder / FOLDER, options.gap)

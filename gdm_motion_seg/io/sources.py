@@ -12,14 +12,15 @@ from gdm_motion_seg.io.frames import DEFAULT_FPS, FrameSource
 from gdm_motion_seg.io.videos import VideoSource
 
 
-def open_source(path: Path | str, topic: str | None = None, fps: float | None = None) -> FrameSource:
+def open_source(path: Path | str, topic: str | None = None, fps: float | None = None
+                ) -> FrameSource:
     """
     Open a bag, a video or a folder of images as frames.
 
     Parameters
     ----------
     path : Path or str
-        A rosbag2 folder or storage file (mcap, sqlite3), a ROS 1 bag, a video, or a folder of images.
+        A rosbag2 (folder, mcap or sqlite3 file), a ROS 1 bag, a video, or a folder of images.
     topic : str, optional
         The image topic of a bag; not needed if it has only one.
     fps : float, optional

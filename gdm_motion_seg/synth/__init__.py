@@ -1,10 +1,10 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered scenes with known motions: textured solids, a moving camera, and the truth about every pixel."""
+"""Rendered scenes with known motions: textured solids, a moving camera, and all the truth."""
 
 from gdm_motion_seg.synth.render import render_scene, RenderedFrame, Renderer
-from gdm_motion_seg.synth.scenes import Scene, SCENE_NAMES, scene_named
+from gdm_motion_seg.synth.scenes import Scene, scene_named, SCENE_NAMES
 from gdm_motion_seg.synth.score import Score, Scorer
 from gdm_motion_seg.synth.truth import BodyMotion, Truth, UNSCORED
 

@@ -4,8 +4,8 @@
 """
 Solids made of textured quadrilaterals, and the paths on which they move.
 
-Axes are those of a camera: x to the right, y down, z forward; metres and radians. A quadrilateral is the set
-``origin + s * e_u + t * e_v`` with s and t in [0, 1].
+Axes are those of a camera: x to the right, y down, z forward; metres and radians. A quadrilateral
+is the set ``origin + s * e_u + t * e_v`` with s and t in [0, 1].
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Quads:
     e_v: FloatArray
     """(Q, 3) edge along the texture's columns."""
     seam: FloatArray
-    """(Q,) distance in metres along the texture at which a quadrilateral begins, where strips continue."""
+    """(Q,) where on its strip of texture a quadrilateral begins, in metres."""
     strip: npt.NDArray[np.int64]
     """(Q,) quadrilaterals with the same number lie side by side on one piece of texture."""
     disc: npt.NDArray[np.bool_]
@@ -46,13 +46,15 @@ def box(width: float, height: float, depth: float) -> Quads:
     """Build a box about the origin."""
     x, y, z = width / 2, height / 2, depth / 2
     return _quads([
-        ((-x, -y, -z), (width, 0, 0), (0, height, 0)), ((x, -y, z), (-width, 0, 0), (0, height, 0)),
-        ((-x, -y, z), (0, 0, -depth), (0, height, 0)), ((x, -y, -z), (0, 0, depth), (0, height, 0)),
+        ((-x, -y, -z), (width, 0, 0), (0, height, 0)),
+        ((x, -y, z), (-width, 0, 0), (0, height, 0)),
+        ((-x, -y, z), (0, 0, -depth), (0, height, 0)),
+        ((x, -y, -z), (0, 0, depth), (0, height, 0)),
         ((-x, -y, z), (width, 0, 0), (0, 0, -depth)), ((-x, y, -z), (width, 0, 0), (0, 0, depth))])
 
 
 def cylinder(radius: float, height: float, sides: int = 20) -> Quads:
-    """Build an upright cylinder about the origin, with lids; the texture runs around it without a break."""
+    """Build an upright cylinder about the origin, with lids; its texture runs around it."""
     angles = np.arange(sides + 1) * (2 * np.pi / sides)
     ring = np.column_stack((radius * np.cos(angles), np.full(sides + 1, -height / 2),
                             radius * np.sin(angles)))
@@ -125,7 +127,7 @@ class Orbit:
     """
     An ellipse that is run through again and again, with a spin or a swing of its own.
 
-    An ellipse has no standstill: a body on it moves in every pair of frames, however long the scene.
+    An ellipse has no standstill: a body on it moves in every pair of frames, for ever.
     """
 
     centre: Vector
@@ -148,10 +150,11 @@ class Orbit:
         """Return the pose at a time."""
         angle = 2 * np.pi * seconds / self.period + self.phase
         c, s = np.cos(angle), np.sin(angle)
-        position = np.asarray(self.centre) + c * np.asarray(self.cosine) + s * np.asarray(self.sine)
+        along = c * np.asarray(self.cosine) + s * np.asarray(self.sine)
         swing = c * np.asarray(self.swing_cosine) + s * np.asarray(self.swing_sine)
         spin = np.asarray(self.spin) * seconds
-        return pose(rotation(spin) @ rotation(swing) @ rotation(self.turn), position)
+        turn = rotation(spin) @ rotation(swing) @ rotation(self.turn)
+        return pose(turn, np.asarray(self.centre) + along)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@
 """
 The rasteriser: textured quadrilaterals, perspective, hidden surfaces, filtered textures.
 
-With M = K [e_u e_v origin] (in camera axes) a point (s, t) of a quadrilateral is seen at M (s, t, 1) =
-z (x, y, 1). Hence inverse(M) (x, y, 1) = (s, t, 1) / z: three functions that are linear in the pixel, and the third
-of them is the inverse depth for the z-buffer.
+With M = K [e_u e_v origin] (in camera axes) a point (s, t) of a quadrilateral is seen at
+M (s, t, 1) = z (x, y, 1). Hence inverse(M) (x, y, 1) = (s, t, 1) / z: three functions that are
+linear in the pixel, and the third of them is the inverse depth for the z-buffer.
 """
 
 from numba import njit
@@ -20,7 +20,7 @@ NEAR = 0.05
 
 def inverse_maps(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: FloatArray
                  ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
-    """Return inverse(M) of every quadrilateral, and whether it can be seen at all (not edge-on)."""
+    """Return inverse(M) of every quadrilateral, and whether it can be seen (not edge-on)."""
     m = camera @ np.stack((e_u, e_v, origin), axis=-1)
     scale = np.linalg.norm(m, axis=(1, 2))
     seen = np.abs(np.linalg.det(m)) > 1e-9 * scale**3
@@ -39,7 +39,7 @@ def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: Fl
     low, high = np.floor(uv.min(axis=1)), np.ceil(uv.max(axis=1)) + 1
     boxes = np.stack((np.clip(low[:, 0], 0, width), np.clip(high[:, 0], 0, width),
                       np.clip(low[:, 1], 0, height), np.clip(high[:, 1], 0, height)), axis=1)
-    # A quadrilateral that crosses the camera's plane may cover anything; one behind it covers nothing.
+    # What crosses the camera's plane may cover anything; what is behind it covers nothing.
     boxes[(z < NEAR).any(axis=1)] = 0, width, 0, height
     boxes[(z < NEAR).all(axis=1)] = 0
     return boxes.astype(np.int64)
@@ -92,8 +92,9 @@ def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels,
     """
     Add the colour of each pixel's quadrilateral to ``out``.
 
-    ``texture`` and ``rect`` (left, top, width, height in texels) say which piece of the atlas a quadrilateral shows,
-    ``light`` how bright it is. The level of the pyramid follows from the texels that a pixel covers.
+    ``texture`` and ``rect`` (left, top, width, height in texels) say which piece of the atlas a
+    quadrilateral shows, ``light`` how bright it is. The level of the pyramid follows from the
+    texels that a pixel covers.
     """
     n_levels = levels.shape[1]
     for y in range(best.shape[0]):
@@ -112,14 +113,15 @@ def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels,
             tx = (inverse[q, 1, 0] - t * inverse[q, 2, 0]) * height
             ty = (inverse[q, 1, 1] - t * inverse[q, 2, 1]) * height
             footprint = max(sx * sx + tx * tx, sy * sy + ty * ty, 1e-6)
-            # Half a level finer than one texel a pixel: several samples a pixel are averaged anyway.
+            # Half a level finer than one texel a pixel: several samples are averaged anyway.
             level = min(max(0.5 * np.log2(footprint) - 0.5, 0.0), n_levels - 1.001)
             fine = int(level)
             blend = level - fine
             i = texture[q]
             scale = 1.0 / (1 << fine)
             u, v = (rect[q, 0] + s * rect[q, 2]) * scale, (rect[q, 1] + t * rect[q, 3]) * scale
-            near = _bilinear(texels, levels[i, fine, 0], levels[i, fine, 1], levels[i, fine, 2], u, v)
+            near = _bilinear(texels, levels[i, fine, 0], levels[i, fine, 1],
+                             levels[i, fine, 2], u, v)
             far = _bilinear(texels, levels[i, fine + 1, 0], levels[i, fine + 1, 1],
                             levels[i, fine + 1, 2], u / 2, v / 2)
             a, b = light[q] * (1 - blend), light[q] * blend

@@ -77,7 +77,8 @@ class Renderer:
         self._texture = np.repeat(np.arange(len(bodies)), counts)
         self._disc = np.concatenate([body.quads.disc for body in self._bodies])
         # One more at the end: where nothing is seen, the index is -1 and the label 0.
-        self._label = np.append(np.repeat([label for label, _ in bodies], counts), 0).astype(np.uint8)
+        labels = np.repeat([label for label, _ in bodies], counts)
+        self._label = np.append(labels, 0).astype(np.uint8)
         self._best = np.empty((height, width), np.int32)
         self._depth = np.empty((height, width), np.float64)
 
@@ -108,8 +109,9 @@ class Renderer:
                      self._atlas.texels, self._atlas.levels, light)
         return self._label[self._best]
 
-    def _look(self, seconds: float) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
-        """Return origin, e_u and e_v of all quadrilaterals in camera axes, and their brightness."""
+    def _look(self, seconds: float
+              ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray]:
+        """Return origin, e_u, e_v (camera axes) and brightness of all quadrilaterals."""
         camera_from_world = np.linalg.inv(self.scene.camera.at(seconds))
         origins, us, vs, lights = [], [], [], []
         for body in self._bodies:
@@ -132,7 +134,7 @@ class Renderer:
 
 
 def _lay_out(body: Body) -> tuple[FloatArray, tuple[int, int]]:
-    """Give each strip of quadrilaterals a place of its own on the body's texture, one below the other."""
+    """Give each strip of quadrilaterals a place on the body's texture, one below the other."""
     q = body.quads
     lengths = np.linalg.norm(q.e_u, axis=1) * body.texels_per_metre
     heights = np.linalg.norm(q.e_v, axis=1) * body.texels_per_metre
@@ -141,14 +143,15 @@ def _lay_out(body: Body) -> tuple[FloatArray, tuple[int, int]]:
     for strip in np.unique(q.strip):
         mine = np.flatnonzero(q.strip == strip)
         left = 2.0 + q.seam[mine] * body.texels_per_metre
-        rects[mine] = np.column_stack((left, np.full(len(mine), top), lengths[mine], heights[mine]))
+        tops = np.full(len(mine), top)
+        rects[mine] = np.column_stack((left, tops, lengths[mine], heights[mine]))
         top += heights[mine].max() + 2.0
         width = max(width, (left + lengths[mine]).max())
     return rects, (int(np.ceil(width)) + 2, int(np.ceil(top)) + 2)
 
 
-def render_scene(name: str, n_frames: int = 90, size: tuple[int, int] = (640, 480), fps: float = 30.0,
-                 seed: int = 0, first: int = 0) -> Iterator[RenderedFrame]:
+def render_scene(name: str, n_frames: int = 90, size: tuple[int, int] = (640, 480),
+                 fps: float = 30.0, seed: int = 0, first: int = 0) -> Iterator[RenderedFrame]:
     """
     Render a named scene, frame by frame.
 
@@ -181,6 +184,6 @@ def render_scene(name: str, n_frames: int = 90, size: tuple[int, int] = (640, 48
 
 
 def border_mask(labels: Image, margin: int = 3) -> npt.NDArray[np.bool_]:
-    """Return where another label is nearer than ``margin`` pixels: there the truth is not sharp."""
+    """Return where another label is nearer than ``margin`` pixels: no sharp truth there."""
     kernel = np.ones((2 * margin + 1, 2 * margin + 1), np.uint8)
     return np.asarray(cv2.dilate(labels, kernel) != cv2.erode(labels, kernel))

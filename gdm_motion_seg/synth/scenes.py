@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The named scenes: a furnished room, a camera on its way through it, and solids that move on their own.
+The named scenes: a furnished room, a camera on its way through it, and solids with their own ways.
 
-Every path is one that runs on for ever, so a scene may be as long as one likes. The speeds are those of people,
-carts and drones (0.3 to 1.2 m/s, up to a quarter turn a second).
+Every path runs on for ever, so a scene may be as long as one likes. The speeds are those of
+people, carts and drones (0.3 to 1.2 m/s, up to an eighth of a turn a second).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.synth.bodies import (Body, box, cylinder, join, Orbit, Path, placed, plane, Still,
-                                         Waypoints)
+from gdm_motion_seg.synth.bodies import (Body, box, cylinder, join, Orbit, Path, placed, plane,
+                                         Still, Waypoints)
 
 PALETTES: dict[str, tuple[tuple[int, int, int], ...]] = {
-    'plaster': ((176, 186, 196), (150, 160, 172), (122, 134, 150), (196, 200, 204), (110, 118, 126)),
+    'plaster': ((176, 186, 196), (150, 160, 172), (122, 134, 150), (196, 200, 204), (96, 98, 99)),
     'wood': ((88, 122, 158), (70, 98, 130), (112, 150, 186), (60, 84, 112), (136, 166, 190)),
     'slate': ((132, 116, 100), (104, 92, 82), (164, 150, 136), (84, 78, 74), (190, 182, 174)),
     'brick': ((92, 104, 168), (112, 128, 186), (70, 76, 120), (140, 160, 200), (190, 200, 214)),
@@ -60,15 +60,17 @@ def _room() -> tuple[Body, ...]:
                    placed(cylinder(0.22, 5.0), (1.7, -1.1, 8.4)))
     lamps = join(placed(box(0.8, 0.35, 0.8), (1.2, -2.3, 6.2), (0.2, 0.5, 0.0)),
                  placed(box(0.7, 0.4, 0.7), (-2.0, -2.1, 5.6), (-0.1, 0.3, 0.1)))
-    return (Body('room', shell, Still(), 'plaster', 130.0), Body('crates', crates, Still(), 'wood'),
+    return (Body('room', shell, Still(), 'plaster', 130.0),
+            Body('crates', crates, Still(), 'wood'),
             Body('shelves', shelf, Still(), 'slate', 180.0),
-            Body('pillars', pillars, Still(), 'plaster', 180.0), Body('lamps', lamps, Still(), 'slate'))
+            Body('pillars', pillars, Still(), 'plaster', 180.0),
+            Body('lamps', lamps, Still(), 'slate'))
 
 
-def _drone(speed: float = 1.0) -> Orbit:
+def _drone() -> Orbit:
     """Fly a slow, tilted ellipse at about 0.5 m/s and look around a little."""
     return Orbit(centre=(0.0, -0.1, 0.0), cosine=(0.42, 0.12, 0.18), sine=(-0.12, 0.26, 0.42),
-                 period=5.6 / speed, swing_cosine=(0.015, 0.05, 0.01), swing_sine=(0.03, -0.02, 0.015))
+                 period=5.6, swing_cosine=(0.015, 0.05, 0.01), swing_sine=(0.03, -0.02, 0.015))
 
 
 def _red_box() -> Body:
@@ -94,8 +96,8 @@ def _static_world() -> Scene:
 
 
 def _small_mover() -> Scene:
-    path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2), period=4.4,
-                 turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
+    path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2),
+                 period=4.4, turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
     mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 260.0)
     return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
                  (mover,))
@@ -112,12 +114,12 @@ def _three_movers() -> Scene:
 
 
 def _planar_motion() -> Scene:
-    camera = Orbit(centre=(0.0, 0.0, 0.2), cosine=(0.12, 0.0, 0.5), sine=(-0.4, 0.0, 0.2), period=5.6,
-                   swing_cosine=(0.0, 0.05, 0.0), swing_sine=(0.0, -0.03, 0.0))
-    path = Orbit(centre=(0.1, 0.75, 3.7), cosine=(0.75, 0.0, 0.1), sine=(-0.05, 0.0, 0.55), period=4.8,
-                 spin=(0.0, 0.75, 0.0))
+    camera = Orbit(centre=(0.0, 0.0, 0.2), cosine=(0.12, 0.0, 0.5), sine=(-0.4, 0.0, 0.2),
+                   period=5.6, swing_cosine=(0.0, 0.05, 0.0), swing_sine=(0.0, -0.03, 0.0))
+    path = Orbit(centre=(0.1, 0.75, 3.7), cosine=(0.75, 0.0, 0.1), sine=(-0.05, 0.0, 0.55),
+                 period=4.8, spin=(0.0, 0.75, 0.0))
     cart = Body('cart', box(1.0, 1.1, 0.8), path, 'brick', 260.0)
-    return Scene('planar_motion', 'A robot and a cart that drive on the floor: all motion is planar.',
+    return Scene('planar_motion', 'A robot and a cart that drive on the floor.',
                  camera, _room(), (cart,))
 
 
@@ -137,12 +139,12 @@ def _stop_and_return() -> Scene:
         turns=((0.0, 0.3, 0.0), (0.3, 1.0, 0.5), (0.3, 1.0, 0.5), (0.6, 1.6, 1.2), (0.6, 1.6, 1.2),
                (0.0, 0.6, 0.4), (0.0, -2.0, 2.0)))
     mover = Body('red box', box(0.9, 0.75, 0.75), path, 'brick', 260.0)
-    return Scene('stop_and_return', 'A mover that stops, disappears and returns.', _drone(), _room(),
-                 (mover,))
+    return Scene('stop_and_return', 'A mover that stops, disappears and returns.', _drone(),
+                 _room(), (mover,))
 
 
 def _demo() -> Scene:
-    return Scene('demo', 'A drone in a furnished room, and three solids that pass each other in it.',
+    return Scene('demo', 'A drone in a furnished room, and three solids that pass each other.',
                  _drone(), _room(), (_red_box(), _blue_cylinder(), _green_box()))
 
 
@@ -156,5 +158,6 @@ SCENE_NAMES: tuple[str, ...] = tuple(make.__name__[1:] for make in _MAKERS)
 def scene_named(name: str) -> Scene:
     """Return a scene by its name, or raise an InputError that lists the names."""
     if name not in SCENE_NAMES:
-        raise InputError(f'there is no scene called {name!r}; choose one of {", ".join(SCENE_NAMES)}')
+        raise InputError(f'there is no scene called {name!r}; choose one of '
+                         f'{", ".join(SCENE_NAMES)}')
     return _MAKERS[SCENE_NAMES.index(name)]()

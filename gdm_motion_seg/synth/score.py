@@ -17,7 +17,7 @@ OUTLIER = -1
 
 @dataclass(frozen=True)
 class Score:
-    """The agreement of a run with the truth; every motion id stands for one true label, all along."""
+    """The agreement of a run with the truth; an id stands for one true label all along."""
 
     pairs: int
     points: int
@@ -54,8 +54,9 @@ class Scorer:
         self._counts: dict[tuple[int, int], int] = {}
         self._pairs = 0
 
-    def add(self, older_stamp: int, newer_stamp: int, points: npt.ArrayLike, ids: npt.ArrayLike) -> None:
-        """Add one pair: keypoints (N, 2) in the newer frame and the id of the motion of each, or -1."""
+    def add(self, older_stamp: int, newer_stamp: int, points: npt.ArrayLike,
+            ids: npt.ArrayLike) -> None:
+        """Add one pair: keypoints (N, 2) in the newer frame and their motions' ids, or -1."""
         true = self._truth.point_labels(older_stamp, newer_stamp, points)
         given = np.asarray(ids, np.int64)
         both = np.column_stack((true, given))[true != UNSCORED]
@@ -65,7 +66,7 @@ class Scorer:
         self._pairs += 1
 
     def score(self) -> Score:
-        """Match ids and true labels one to one, over the whole run, so that most labels are right."""
+        """Match ids and true labels one to one over the whole run, so that most are right."""
         labels = sorted({label for label, _ in self._counts})
         ids = sorted({motion for _, motion in self._counts if motion != OUTLIER})
         table = np.array([[self._counts.get((label, motion), 0) for motion in ids]

@@ -4,9 +4,9 @@
 """
 Textures that a corner detector likes at every distance, and their pyramids.
 
-A *dead leaves* picture (opaque shapes of all sizes, size density ``r**-3``, falling on each other) has the
-statistics of natural images: it looks alike at every scale, so corners are found near and far, and no two
-places look the same, so that a tracker has nothing to confuse.
+A *dead leaves* picture (opaque shapes of all sizes, size density ``r**-3``, falling on each other)
+has the statistics of natural images: it looks alike at every scale, so corners are found near and
+far, and no two places look the same, so that a tracker has nothing to confuse.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
     """
     width, height = size
     largest = max(min(size) / 6.0, 2 * SMALLEST_LEAF)
-    # The mean area of leaves with density r^-3 between two radii is 2 pi r0^2 log(r1 / r0) (nearly).
+    # The mean area of leaves with density r^-3 between two radii: 2 pi r0^2 log(r1 / r0), nearly.
     mean_area = 2 * np.pi * SMALLEST_LEAF**2 * np.log(largest / SMALLEST_LEAF)
     count = int(LAYERS * width * height / mean_area)
     share = rng.uniform(0.0, 1.0 - (SMALLEST_LEAF / largest)**2, count)

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What is true about a rendered scene: which body a point lies on, how it moved, and its fundamental matrix.
+What is true about a rendered scene: which body a point lies on, how it moved, and its F.
 
-On disk it is a folder ``truth/`` inside the bag's folder: ``truth.json`` (camera, bodies, poses, and for every pair of
-frames at a gap the motion of each body) and ``labels/000000.png`` … (one label image a frame).
+On disk it is a folder ``truth/`` inside the bag's folder: ``truth.json`` (camera, bodies, poses,
+and for every pair of frames at a gap the motion of each body) and ``labels/000000.png`` … (one label
+image a frame).
 """
 
 from collections.abc import Iterable
@@ -29,14 +30,14 @@ UNSCORED = -2
 STILL_PX = 0.5
 """A body whose corners move less than this against the static world, in pixels, belongs to it."""
 MOVING_PX = 3.0
-"""A body whose corners move more than this has a motion of its own; between the two nobody can say."""
+"""A body whose corners move more has a motion of its own; between the two nobody can say."""
 FOLDER = 'truth'
 """Name of the truth's folder inside that of a bag."""
 
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """How one body moved between two frames, seen from the camera: x_newer = rotation x_older + translation."""
+    """How a body moved between two frames in camera axes: newer = rotation older + translation."""
 
     label: int
     rotation: FloatArray
@@ -45,7 +46,7 @@ class BodyMotion:
     fundamental: FloatArray
     """(3, 3), x2^T F x1 = 0 in pixels, unit Frobenius norm; NaN where nothing was translated."""
     displacement: float
-    """How far the motion differs from that of the static world, in pixels, at most over the body's corners."""
+    """Largest difference to the motion of the static world over the body's corners, in pixels."""
 
     @property
     def is_mover(self) -> bool:
@@ -72,14 +73,15 @@ class Truth:
 
     def __init__(self, scene_name: str, camera: FloatArray, names: list[str],
                  extents: list[FloatArray]) -> None:
-        """Begin with no frames; ``extents`` holds the 8 corners of each body's box, label by label."""
+        """Begin with no frames; ``extents`` holds the 8 corners of the box of each label."""
         self.scene_name, self.camera, self.names, self.extents = scene_name, camera, names, extents
         self.frames: list[FramePoses] = []
         self._labels: list[Image | Path] = []
         self._index: dict[int, int] = {}
 
     @classmethod
-    def of_scene(cls, scene: Scene, camera: FloatArray, frames: Iterable[RenderedFrame] = ()) -> 'Truth':
+    def of_scene(cls, scene: Scene, camera: FloatArray,
+                 frames: Iterable[RenderedFrame] = ()) -> 'Truth':
         """Begin the truth of a scene and add frames to it."""
         extents = [np.zeros((0, 3)), *(_box_corners(body.corners()) for body in scene.movers)]
         truth = cls(scene.name, camera, ['static world', *(b.name for b in scene.movers)], extents)
@@ -106,7 +108,8 @@ class Truth:
         try:
             return self._index[stamp]
         except KeyError:
-            raise InputError(f'the truth of {self.scene_name} has no frame with stamp {stamp}') from None
+            raise InputError(f'the truth of {self.scene_name} has no frame with stamp {stamp}'
+                             ) from None
 
     def labels(self, stamp: int) -> Image:
         """Return the label image of the frame with a stamp."""
@@ -130,7 +133,8 @@ class Truth:
             with_world = _relative(older, newer, 0)
             displacement = float(np.abs(self._project(own, corners)
                                         - self._project(with_world, corners)).max())
-        return BodyMotion(label, own[:3, :3], own[:3, 3], _fundamental(own, self.camera), displacement)
+        fundamental = _fundamental(own, self.camera)
+        return BodyMotion(label, own[:3, :3], own[:3, 3], fundamental, displacement)
 
     def point_labels(self, older_stamp: int, newer_stamp: int, points: npt.ArrayLike
                      ) -> npt.NDArray[np.int64]:
@@ -158,7 +162,7 @@ class Truth:
         return np.asarray(moved[:, :2] / np.maximum(moved[:, 2:], 0.1))
 
     def save(self, folder: Path, gap: int = 5) -> None:
-        """Write ``truth.json``, with the motions of all pairs at a gap; label images are written by ``add``."""
+        """Write ``truth.json``, with the motions of all pairs at a gap."""
         pairs = [self._pair(i, i + gap) for i in range(len(self.frames) - gap)]
         document = {
             'scene': self.scene_name, 'camera': self.camera.tolist(),
@@ -176,7 +180,8 @@ class Truth:
         stamps = self.frames[older].stamp, self.frames[newer].stamp
         motions = [self.motion(*stamps, label) for label in range(len(self.names))]
         return {'older': older, 'newer': newer, 'motions': [
-            {'label': m.label, 'rotation': m.rotation.tolist(), 'translation': m.translation.tolist(),
+            {'label': m.label, 'rotation': m.rotation.tolist(),
+             'translation': m.translation.tolist(),
              'fundamental': (m.fundamental.tolist() if np.isfinite(m.fundamental).all() else None),
              'displacement_px': m.displacement} for m in motions]}
 
@@ -195,7 +200,8 @@ class Truth:
                                          np.array(frame['world_from_body'])),
                               folder / frame['labels'])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f'{folder} holds no readable truth of a rendered scene ({error})') from None
+            raise InputError(f'{folder} holds no readable truth of a rendered scene ({error})'
+                             ) from None
         return truth
 
 

@@ -12,11 +12,12 @@ import sys
 import time
 
 import cv2
+import pytest
+
 from gdm_motion_seg.cli.main import COMMANDS, main
 from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
 from gdm_motion_seg.synth import Renderer, scene_named
-import pytest
 
 
 @pytest.fixture
@@ -43,7 +44,8 @@ def run(*words):
 def sentence(capsys):
     captured = capsys.readouterr()
     assert captured.out == ''
-    assert captured.err.startswith('gdm-motion-seg') and captured.err.count('\n') == 1, captured.err
+    assert captured.err.startswith('gdm-motion-seg')
+    assert captured.err.count('\n') == 1, captured.err
     return captured.err
 
 
@@ -100,7 +102,8 @@ def test_segment_gives_json_for_machines(here, two_images, capsys):
 
 def test_bag_writes_what_the_node_would_have_published(here, small_bag, capsys):
     folder, _ = small_bag
-    assert run('bag', folder, '--out', 'answers', '--json', '-', '--set', 'tracking.frame_gap=4') == 0
+    flags = ('--out', 'answers', '--json', '-', '--set', 'tracking.frame_gap=4')
+    assert run('bag', folder, *flags) == 0
     document = json.loads(capsys.readouterr().out)
     assert document['frames'] == 16 and document['pairs'] == 12 and document['skipped'] == 0
     with BagReader(here / 'answers' / 'answers') as bag:
@@ -134,8 +137,9 @@ def test_video_takes_a_folder_of_images_and_leaves_out_what_is_not_wanted(here, 
 
 def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
     folder, _ = small_bag
-    (here / 'p.yaml').write_text('/**:\n  ros__parameters:\n    use_sim_time: true\n    tracking:\n'
-                                 '      frame_gap: 3\n      max_tracks: 60\n')
+    (here / 'p.yaml').write_text(
+        '/**:\n  ros__parameters:\n    use_sim_time: true\n'
+        '    tracking:\n      frame_gap: 3\n      max_tracks: 60\n')
     flags = ('--no-bag', '--no-video', '--no-tables', '--json', '-')
     assert run('bag', folder, '--out', 'a', *flags, '--params', 'p.yaml') == 0
     assert json.loads(capsys.readouterr().out)['pairs'] == 13
@@ -187,8 +191,9 @@ def test_bad_input_is_one_sentence_and_exit_code_2(here, capsys, words, complain
 
 
 @pytest.mark.parametrize('words', [
-    (), ('nonsense',), ('synth',), ('synth', 'o', '--frames', '0'), ('synth', 'o', '--size', 'big'),
-    ('synth', 'o', '--scene', 'moon'), ('synth', 'o', '--fps', 'x'), ('bag',), ('bag', 'x', '--what')])
+    (), ('nonsense',), ('synth',), ('bag',), ('bag', 'x', '--what'),
+    ('synth', 'o', '--frames', '0'), ('synth', 'o', '--size', 'big'),
+    ('synth', 'o', '--scene', 'moon'), ('synth', 'o', '--fps', 'x')])
 def test_a_wrong_command_line_is_one_sentence_and_exit_code_2(here, capsys, words):
     with pytest.raises(SystemExit) as end:
         run(*words)
@@ -258,12 +263,12 @@ def test_a_reader_that_goes_away_is_no_error(here, two_images):
     assert process.stderr.read() == b''
 
 
-BLOCK_ROS = '''
+BLOCK_ROS = """
 import sys
 class NoRos:
     blocked = {'rclpy', 'sensor_msgs', 'std_msgs', 'visualization_msgs', 'diagnostic_msgs',
-               'builtin_interfaces', 'geometry_msgs', 'rosgraph_msgs', 'lifecycle_msgs', 'std_srvs',
-               'ament_index_python', 'launch', 'cv_bridge'}
+               'builtin_interfaces', 'geometry_msgs', 'rosgraph_msgs', 'lifecycle_msgs',
+               'std_srvs', 'ament_index_python', 'launch', 'cv_bridge'}
     def find_spec(self, name, path=None, target=None):
         if name.partition('.')[0] in self.blocked:
             raise ModuleNotFoundError(f'No module named {name!r}', name=name)
@@ -271,7 +276,7 @@ sys.meta_path.insert(0, NoRos())
 import gdm_motion_seg
 from gdm_motion_seg.cli.main import main
 sys.exit(main(sys.argv[1:]))
-'''
+"""
 
 
 def test_everything_but_the_node_works_without_ros(here, two_images, small_bag):

@@ -7,11 +7,12 @@ import os
 import resource
 import signal
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.output import output_file, output_folder
 from gdm_motion_seg.io.videos import VideoWriter
-import numpy as np
-import pytest
 
 
 def names(folder):
@@ -26,7 +27,7 @@ def test_a_folder_appears_only_when_it_is_finished(tmp_path):
     assert names(tmp_path / 'deep') == ['out']
 
 
-@pytest.mark.parametrize('error', [KeyboardInterrupt, InputError('x'), OSError(28, 'No space left')])
+@pytest.mark.parametrize('error', [KeyboardInterrupt, InputError('x'), OSError(28, 'full')])
 def test_an_interrupted_folder_leaves_nothing(tmp_path, error):
     with pytest.raises(BaseException), output_folder(tmp_path / 'out') as folder:
         (folder / 'half').write_text('1')
@@ -37,7 +38,7 @@ def test_an_interrupted_folder_leaves_nothing(tmp_path, error):
 def test_an_interrupted_overwrite_leaves_the_old_one(tmp_path):
     with output_folder(tmp_path / 'out') as folder:
         (folder / 'old').touch()
-    with pytest.raises(KeyboardInterrupt), output_folder(tmp_path / 'out', overwrite=True) as folder:
+    with pytest.raises(KeyboardInterrupt), output_folder(tmp_path / 'out', True) as folder:
         (folder / 'new').touch()
         raise KeyboardInterrupt
     assert (tmp_path / 'out' / 'old').exists() and names(tmp_path) == ['out']
@@ -61,7 +62,7 @@ def test_an_existing_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(tm
 
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / 'out').touch()
-    with pytest.raises(InputError, match='no folder'), output_folder(tmp_path / 'out', overwrite=True):
+    with pytest.raises(InputError, match='no folder'), output_folder(tmp_path / 'out', True):
         pass
 
 

@@ -4,14 +4,19 @@
 """The renderer: images that agree with the truth that comes with them."""
 
 import cv2
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.synth import render_scene, Renderer, SCENE_NAMES, scene_named, Truth
-from gdm_motion_seg.synth.bodies import Body, box, cylinder, Orbit, plane, Still
-from gdm_motion_seg.synth.scenes import Scene
 import numpy as np
 import pytest
 
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.synth import render_scene, Renderer, scene_named, SCENE_NAMES, Truth
+from gdm_motion_seg.synth.bodies import Body, box, cylinder, Orbit, plane, Still
+from gdm_motion_seg.synth.scenes import Scene
+
 SIZE = (320, 240)
+
+
+def far_wall():
+    return Body('wall', plane(20, 20), Still((0, 0, 6)), 'plaster', 30)
 
 
 def sampson(f, x1, x2):
@@ -60,7 +65,8 @@ def test_tracked_corners_obey_the_true_fundamental_matrix_of_their_body_and_no_o
     for label in range(len(truth.names)):
         mine = labels == label
         assert mine.sum() >= 8
-        own = sampson(truth.motion(older.stamp, newer.stamp, label).fundamental, x1[mine], x2[mine])
+        motion = truth.motion(older.stamp, newer.stamp, label)
+        own = sampson(motion.fundamental, x1[mine], x2[mine])
         assert np.median(own) < 0.25
         assert np.percentile(own, 80) < 0.6
         if label:
@@ -69,7 +75,7 @@ def test_tracked_corners_obey_the_true_fundamental_matrix_of_their_body_and_no_o
 
 
 def test_label_images_show_the_nearer_body_where_two_overlap():
-    scene = Scene('overlap', '', Still(), (Body('wall', plane(20, 20), Still((0, 0, 6)), 'plaster', 30),),
+    scene = Scene('overlap', '', Still(), (far_wall(),),
                   (Body('far', box(1, 1, 0.1), Still((0, 0, 4)), 'brick'),
                    Body('near', box(0.4, 0.4, 0.1), Still((0, 0, 2)), 'denim')))
     labels = Renderer(scene, SIZE).frame(0).labels
@@ -79,7 +85,7 @@ def test_label_images_show_the_nearer_body_where_two_overlap():
 
 
 def test_a_cylinder_seen_from_above_is_a_disc():
-    scene = Scene('disc', '', Still(), (Body('wall', plane(20, 20), Still((0, 0, 6)), 'plaster', 30),),
+    scene = Scene('disc', '', Still(), (far_wall(),),
                   (Body('can', cylinder(0.5, 0.4), Still((0, 0, 3), (np.pi / 2, 0, 0)), 'brick'),))
     labels = Renderer(scene, SIZE).frame(0).labels
     radius = 0.5 / 2.8 * 288
@@ -108,7 +114,7 @@ def test_light_changes_slowly_and_noise_has_the_declared_strength():
 
 
 def test_a_body_behind_the_camera_is_not_seen():
-    scene = Scene('behind', '', Still(), (Body('wall', plane(20, 20), Still((0, 0, 6)), 'plaster', 30),),
+    scene = Scene('behind', '', Still(), (far_wall(),),
                   (Body('back', box(1, 1, 1), Still((0, 0, -3)), 'brick'),))
     assert not Renderer(scene, SIZE).frame(0).labels.any()
 

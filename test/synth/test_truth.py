@@ -5,10 +5,11 @@
 
 import json
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.synth import Renderer, scene_named, Scorer, Truth, UNSCORED
 import numpy as np
 import pytest
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.synth import Renderer, scene_named, Scorer, Truth, UNSCORED
 
 SIZE = (160, 120)
 
@@ -63,7 +64,8 @@ def test_points_near_a_border_or_outside_are_not_scored():
 def test_truth_survives_the_disk(small_bag):
     folder, truth = small_bag
     document = json.loads((folder / 'truth' / 'truth.json').read_text())
-    assert [body['name'] for body in document['bodies']] == ['static world', 'red box', 'blue cylinder']
+    names = [body['name'] for body in document['bodies']]
+    assert names == ['static world', 'red box', 'blue cylinder']
     pair = document['pairs'][3]
     stamps = [document['frames'][pair[k]]['stamp'] for k in ('older', 'newer')]
     for motion in pair['motions']:
