@@ -385,4 +385,11 @@ def refine_rank_two(f_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weight
             damping *= 10.0
         if small or not better:
             break
-    return to_pixels(f, c1x, c1y, scale, c2x, c2y, scale)
+    # Between views of very different scale, the way there and back may cost more than was won.
+    refined = to_pixels(f, c1x, c1y, scale, c2x, c2y, scale)
+    start = unit_frobenius(rank_two(f_pixels))
+    loss2 = loss * loss
+    if (sampson_cost(refined, x1, x2, weights, loss2)
+            <= sampson_cost(start, x1, x2, weights, loss2)):
+        return refined
+    return start

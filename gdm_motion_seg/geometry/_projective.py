@@ -206,4 +206,11 @@ def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatA
             damping *= 10.0
         if small or not better:
             break
-    return conjugate(h, c1x, c1y, scale, c2x, c2y, scale)
+    # Between views of very different scale, the way there and back may cost more than was won.
+    refined = conjugate(h, c1x, c1y, scale, c2x, c2y, scale)
+    start = unit_frobenius(h_pixels)
+    loss2 = loss * loss
+    if (_cost(refined, _orientation(refined, x1), x1, x2, weights, loss2, r)
+            <= _cost(start, _orientation(start, x1), x1, x2, weights, loss2, r)):
+        return refined
+    return start

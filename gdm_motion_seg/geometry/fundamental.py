@@ -173,7 +173,8 @@ def refine_fundamental(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
     Returns
     -------
     (3, 3) array
-        Rank two, unit Frobenius norm, and a cost no higher than that of the start.
+        Rank two, unit Frobenius norm, and a cost no higher than that of the start (of its part
+        of rank two).
 
     Notes
     -----

@@ -1,0 +1,249 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fundamental matrices against known geometry, other libraries and bad input."""
+
+import cv2
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays
+import numpy as np
+import poselib
+import pytest
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry import (
+    epipoles, fit_fundamental, fit_fundamental_robust, fit_fundamental_samples, fit_fundamentals,
+    refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry import _epipolar
+
+PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)
+
+
+def point_sets(low=8, high=30):
+    """Draw x1 and x2 of equal length, from anywhere, with all the coincidences that occur."""
+    return st.integers(low, high).flatmap(
+        lambda n: st.tuples(arrays(np.float64, (n, 2), elements=PIXELS),
+                            arrays(np.float64, (n, 2), elements=PIXELS)))
+
+
+def rms(distances):
+    return float(np.sqrt(np.mean(distances ** 2)))
+
+
+def same_up_to_sign(a, b, tolerance=1e-6):
+    return min(np.abs(a - b).max(), np.abs(a + b).max()) < tolerance
+
+
+def is_valid(f):
+    s = np.linalg.svd(f, compute_uv=False)
+    return bool(np.isfinite(f).all() and abs(np.linalg.norm(f) - 1) < 1e-9 and s[2] < 1e-9)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_points_without_noise_give_back_the_true_matrix(views, seed):
+    v = views(seed, noise=0.0)
+    linear = fit_fundamental(v.x1, v.x2)
+    assert same_up_to_sign(linear, v.fundamental)
+    assert same_up_to_sign(refine_fundamental(linear, v.x1, v.x2), v.fundamental)
+    assert rms(sampson_distances(linear, v.x1, v.x2)) < 1e-5
+
+
+def test_eight_points_are_enough(views):
+    v = views(3, n=8, noise=0.0)
+    assert same_up_to_sign(fit_fundamental(v.x1, v.x2), v.fundamental, 1e-5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(point_sets())
+def test_any_finite_points_give_a_matrix_of_rank_two_and_unit_norm(points):
+    x1, x2 = points
+    f = fit_fundamental(x1, x2)
+    assert is_valid(f)
+    assert is_valid(refine_fundamental(f, x1, x2, loss_px=1.0, iterations=5))
+    assert is_valid(fit_fundamental_robust(x1, x2, (640, 480)))
+    assert np.isfinite(fit_fundamentals(x1, x2, np.ones((2, len(x1))))).all()
+    assert np.isfinite(fit_fundamental_samples(x1, x2, np.arange(8)[None])).all()
+    assert np.isfinite(sampson_distances(f, x1, x2)).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2 ** 32 - 1), st.integers(8, 40), st.sampled_from([0.0, 0.5, 3.0]),
+       st.floats(0.0, 6.0), st.floats(-3.0, 0.0))
+def test_refinement_never_raises_its_cost(seed, n, loss, magnitude, zoom):
+    rng = np.random.default_rng(seed)
+    x1, x2 = 10.0 ** magnitude * rng.uniform(size=(2, n, 2))
+    x2 *= 10.0 ** zoom
+    start = fit_fundamental(x1, x2)
+
+    def cost(f):
+        r2 = sampson_distances(f, x1, x2) ** 2
+        return float(np.sum(loss ** 2 * np.log1p(r2 / loss ** 2) if loss else r2))
+
+    before = cost(start)
+    after = cost(refine_fundamental(start, x1, x2, loss_px=loss, iterations=10))
+    assert after <= before * (1 + 1e-6) + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.1, 10.0), st.floats(-500, 500), st.floats(-500, 500))
+def test_sampson_distances_follow_a_common_scale_and_shift(seed, scale, dx, dy):
+    rng = np.random.default_rng(seed)
+    x1, x2 = rng.uniform(0, 640, (2, 20, 2))
+    f = fit_fundamental(x1, x2)
+    to_new = np.array([[scale, 0, dx], [0, scale, dy], [0, 0, 1]])
+    back = np.linalg.inv(to_new)
+    moved = sampson_distances(back.T @ f @ back, x1 * scale + (dx, dy), x2 * scale + (dx, dy))
+    np.testing.assert_allclose(moved, scale * sampson_distances(f, x1, x2), rtol=1e-5, atol=1e-6)
+
+
+def test_sampson_distances_are_the_first_order_of_the_true_distance(views):
+    v = views(1, noise=0.2)
+    c1, c2 = cv2.correctMatches(v.fundamental, v.x1[None], v.x2[None])
+    true = np.sqrt(((c1[0] - v.x1) ** 2 + (c2[0] - v.x2) ** 2).sum(axis=1))
+    np.testing.assert_allclose(sampson_distances(v.fundamental, v.x1, v.x2), true, atol=1e-3)
+
+
+def test_sampson_distances_have_the_scale_of_the_noise(views):
+    v = views(2, n=20000, noise=0.5)
+    distances = sampson_distances(v.fundamental, v.x1, v.x2)
+    assert rms(distances) == pytest.approx(0.5, rel=0.02)
+
+
+def test_many_matrices_at_once_give_the_distances_of_each(views):
+    v = views(0)
+    fs = np.stack([fit_fundamental(v.x1, v.x2), v.fundamental, np.eye(3)])
+    together = sampson_distances(fs, v.x1, v.x2)
+    assert together.shape == (3, len(v.x1))
+    for f, row in zip(fs, together):
+        np.testing.assert_array_equal(row, sampson_distances(f, v.x1, v.x2))
+
+
+@pytest.mark.parametrize('loss2', [0.0, 0.04])
+def test_gradient_of_the_sampson_cost_agrees_with_finite_differences(views, loss2):
+    v = views(4, n=12, noise=2.0)
+    x1, x2 = v.x1 / 300 - 1, v.x2 / 300 - 1
+    rng = np.random.default_rng(0)
+    f = rng.normal(size=(3, 3))
+    w = rng.uniform(size=len(x1))
+    gram, gradient = np.empty((9, 9)), np.empty(9)
+    _epipolar.sampson_normal_equations(f, x1, x2, w, loss2, gram, gradient)
+    h = 1e-6
+    numeric = [(_epipolar.sampson_cost(f + h * e, x1, x2, w, loss2)
+                - _epipolar.sampson_cost(f - h * e, x1, x2, w, loss2)) / (4 * h)
+               for e in np.eye(9).reshape(9, 3, 3)]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
+    assert (np.linalg.eigvalsh(gram) > -1e-9).all()
+
+
+def test_refined_matrix_is_as_near_to_the_truth_as_that_of_poselib_and_nearer_than_opencv(views):
+    ours, theirs, opencv = [], [], []
+    for seed in range(40):
+        v = views(seed, n=80, noise=0.5)
+        start = fit_fundamental(v.x1, v.x2)
+        refined = refine_fundamental(start, v.x1, v.x2)
+        peer, _ = poselib.refine_fundamental(
+            v.x1, v.x2, start, {'loss_type': 'TRIVIAL', 'max_iterations': 100})
+        linear = cv2.findFundamentalMat(v.x1, v.x2, cv2.FM_8POINT)[0]
+        cost = rms(sampson_distances(refined, v.x1, v.x2))
+        assert cost <= rms(sampson_distances(peer, v.x1, v.x2)) * (1 + 1e-4)
+        for errors, f in ((ours, refined), (theirs, peer), (opencv, linear)):
+            errors.append(rms(sampson_distances(f, v.clean1, v.clean2)))
+    assert np.median(ours) <= 1.01 * np.median(theirs)
+    assert np.mean(ours) <= 1.01 * np.mean(theirs)
+    assert np.median(ours) < np.median(opencv)
+
+
+def test_robust_fit_is_nearly_as_near_to_the_truth_with_wrong_points_as_without(views):
+    clean, dirty = [], []
+    for seed in range(30):
+        v = views(seed, n=100, noise=0.5)
+        x2 = v.x2.copy()
+        x2[:10] = np.random.default_rng(seed).uniform(0, 480, (10, 2))
+        clean.append(rms(sampson_distances(
+            refine_fundamental(fit_fundamental(v.x1, v.x2), v.x1, v.x2), v.clean1, v.clean2)))
+        dirty.append(rms(sampson_distances(
+            fit_fundamental_robust(v.x1, x2, v.image_size), v.clean1, v.clean2)))
+    assert np.median(dirty) < 1.2 * np.median(clean)
+
+
+def test_points_of_weight_zero_have_no_say(views):
+    v = views(0, noise=0.0)
+    x2 = v.x2.copy()
+    x2[:20] += 50.0
+    weights = np.ones(len(x2))
+    weights[:20] = 0.0
+    f = fit_fundamental(v.x1, x2, weights)
+    assert same_up_to_sign(f, v.fundamental)
+    assert same_up_to_sign(refine_fundamental(f, v.x1, x2, weights), v.fundamental)
+
+
+def test_a_batch_of_weights_gives_the_fits_of_its_rows(views):
+    v = views(5, noise=0.3)
+    weights = np.random.default_rng(1).uniform(size=(6, len(v.x1)))
+    batch = fit_fundamentals(v.x1, v.x2, weights, iterations=60)
+    for row, f in zip(weights, batch):
+        assert same_up_to_sign(f, fit_fundamental(v.x1, v.x2, row), 1e-5)
+
+
+def test_samples_give_the_fits_of_their_points(views):
+    v = views(6, noise=0.3)
+    samples = np.random.default_rng(2).permuted(np.tile(np.arange(100), (6, 1)), axis=1)[:, :8]
+    for row, f in zip(samples, fit_fundamental_samples(v.x1, v.x2, samples)):
+        assert is_valid(f)
+        assert same_up_to_sign(f, fit_fundamental(v.x1[row], v.x2[row]), 1e-5)
+
+
+def test_epipoles_are_the_images_of_the_camera_centres(views):
+    v = views(7)
+    e1, e2 = epipoles(v.fundamental)
+    k = v.camera_matrix
+    for found, true in ((e1, k @ v.rotation.T @ v.translation), (e2, k @ v.translation)):
+        assert np.linalg.norm(np.cross(found, true / np.linalg.norm(true))) < 1e-6
+
+
+def test_epipoles_of_a_sideways_motion_lie_at_infinity():
+    f = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    for e in epipoles(f):
+        np.testing.assert_allclose(np.abs(e), (1.0, 0.0, 0.0), atol=1e-12)
+
+
+def same(n):
+    return np.full((n, 2), 7.0)
+
+
+def line(n):
+    return np.column_stack((np.arange(n, dtype=float), 2.0 * np.arange(n)))
+
+
+@pytest.mark.parametrize('x1, x2', [
+    (same(10), same(10)), (line(12), line(12) + 1), (line(12), same(12)),
+    (np.repeat(line(3), 4, axis=0), np.repeat(line(3), 4, axis=0)),
+    (1e6 * line(9), 1e6 * line(9)[::-1]), (np.zeros((8, 2)), np.zeros((8, 2)))])
+def test_degenerate_points_give_finite_answers(x1, x2):
+    f = fit_fundamental(x1, x2)
+    assert is_valid(f)
+    assert is_valid(fit_fundamental_robust(x1, x2, (640, 480)))
+    assert np.isfinite(sampson_distances(f, x1, x2)).all()
+
+
+def test_wrong_shapes_and_weights_are_named():
+    x = np.zeros((10, 2))
+    with pytest.raises(InputError, match='same shape'):
+        fit_fundamental(x, x[:9])
+    with pytest.raises(InputError, match='at least 8 points'):
+        fit_fundamental(x[:7], x[:7])
+    with pytest.raises(InputError, match='not negative'):
+        fit_fundamental(x, x, -np.ones(10))
+    with pytest.raises(InputError, match=r'weights must have the shape \(10,\)'):
+        fit_fundamental(x, x, np.ones(9))
+    with pytest.raises(InputError, match=r'weights must have the shape \(H, 10\)'):
+        fit_fundamentals(x, x, np.ones(10))
+    with pytest.raises(InputError, match='indices below 10'):
+        fit_fundamental_samples(x, x, np.full((1, 8), 10))
+    with pytest.raises(InputError, match='samples must have the shape'):
+        fit_fundamental_samples(x, x, np.zeros((1, 7)))
+    with pytest.raises(InputError, match='fundamental must have the shape'):
+        sampson_distances(np.zeros(9), x, x)
+    with pytest.raises(InputError, match='fundamental must have the shape'):
+        refine_fundamental(np.zeros(9), x, x)
+    assert fit_fundamentals(x[:0], x[:0], np.zeros((2, 0))).shape == (2, 3, 3)
