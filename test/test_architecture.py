@@ -1,0 +1,129 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The order of the rooms, and that every setting is declared once and shown everywhere."""
+
+import ast
+from pathlib import Path
+import re
+
+import pytest
+import yaml
+
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.settings import settings_of
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / 'gdm_motion_seg'
+ROOMS = ('errors', 'resources', 'threads', 'settings', 'gdm', 'geometry', 'segmentation', 'tracking',
+         'pipeline', 'viz', 'msgs', 'synth', 'io', 'ros', 'bench', 'cli')
+ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')
+PURE_ROS_MODULES = {'gdm_motion_seg.ros.config'}
+"""Modules of the room ros without ROS in them, which everybody behind it may use."""
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob('*.py')):
+        parts = path.relative_to(PACKAGE).with_suffix('').parts
+        if parts not in (('__init__',), ('__main__',)):
+            yield parts[0], path
+
+
+def imports(path, top_level_only=False):
+    tree = ast.parse(path.read_text(encoding='utf-8'))
+    for node in tree.body if top_level_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f'{path} imports relatively'
+            yield node.module
+            # "from gdm_motion_seg.room import module" names a module too.
+            yield from (f'{node.module}.{alias.name}' for alias in node.names
+                        if node.module == 'gdm_motion_seg')
+
+
+def test_every_module_belongs_to_a_room():
+    assert {room for room, _ in modules()} <= set(ROOMS)
+
+
+def test_a_room_uses_only_the_rooms_before_it():
+    wrong = []
+    for room, path in modules():
+        for name in imports(path):
+            parts = name.split('.')
+            if parts[0] != 'gdm_motion_seg' or len(parts) == 1 or parts[1] not in ROOMS:
+                continue
+            if ROOMS.index(parts[1]) > ROOMS.index(room):
+                wrong.append(f'{path.relative_to(ROOT)} imports {name}')
+    assert wrong == []
+
+
+def test_bench_and_cli_touch_ros_only_inside_functions():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
+             if room in ('bench', 'cli') for name in imports(path, top_level_only=True)
+             if name.startswith('gdm_motion_seg.ros.') and name not in PURE_ROS_MODULES]
+    assert wrong == []
+
+
+def test_only_the_room_ros_imports_rclpy():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
+             if room != 'ros' for name in imports(path) if name.split('.')[0] in ROS_MODULES]
+    assert wrong == []
+
+
+def flat(values, prefix=''):
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value
+
+
+def test_the_parameter_file_lists_every_setting_with_its_default():
+    document = yaml.safe_load((ROOT / 'config' / 'motion_seg.yaml').read_text(encoding='utf-8'))
+    node = next(iter(document.values()))
+    expected = {s.name: s.default for s in settings_of(NodeConfig)}
+    assert dict(flat(node['ros__parameters'])) == expected
+
+
+ROW = re.compile(r'^\| `([a-z0-9_.]+)` \| (.*?) \| (.*?) \| (.*?) \|$', re.MULTILINE)
+
+
+def parameter_table():
+    """Return the table of all settings as the README shows it."""
+    rows = ['| parameter | default | range | what |', '|---|---|---|---|']
+    for s in settings_of(NodeConfig):
+        unit = f' {s.unit}' if s.unit else ''
+        default = f'"{s.default}"' if isinstance(s.default, str) else str(s.default).lower() \
+            if isinstance(s.default, bool) else f'{s.default}{unit}'
+        rows.append(f'| `{s.name}` | {default} | {s.range_text} | {s.description} |')
+    return '\n'.join(rows)
+
+
+def between(text, name):
+    start, end = f'<!-- {name} -->\n', f'\n<!-- end of {name} -->'
+    assert start in text and end in text
+    return text.partition(start)[2].partition(end)[0]
+
+
+def test_the_table_of_parameters_in_the_readme_is_that_of_the_settings():
+    readme = (ROOT / 'README.md').read_text(encoding='utf-8')
+    assert between(readme, 'parameters') == parameter_table(), \
+        'write it anew with: python test/test_architecture.py'
+
+
+@pytest.mark.parametrize('setting', settings_of(NodeConfig), ids=lambda s: s.name)
+def test_every_setting_has_a_description_that_is_a_sentence(setting):
+    assert setting.description.endswith('.') and len(setting.description) > 10
+    assert '|' not in setting.description and '\n' not in setting.description
+
+
+def write_table():
+    """Write the table of parameters into the README."""
+    path = ROOT / 'README.md'
+    text = path.read_text(encoding='utf-8')
+    path.write_text(text.replace(between(text, 'parameters'), parameter_table()), encoding='utf-8')
+
+
+if __name__ == '__main__':
+    write_table()

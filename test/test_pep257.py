@@ -1,0 +1,16 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Docstrings, as ROS wants them."""
+
+from pathlib import Path
+
+import pytest
+
+ament_pep257 = pytest.importorskip('ament_pep257.main', reason='needs ament_pep257')
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_pep257_finds_nothing():
+    paths = [str(ROOT / name) for name in ('gdm_motion_seg', 'test', 'launch', 'setup.py')]
+    assert ament_pep257.main(argv=paths) == 0
