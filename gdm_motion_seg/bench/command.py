@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--plots', type=Path, metavar='DIR', help='draw plots into a folder')
     parser.add_argument('--seeds', type=_positive, default=5, metavar='N',
                         help='runs of each pair, of which the median counts (default: 5)')
-    parser.add_argument('--jobs', type=_positive, default=os.cpu_count() or 1, metavar='N',
+    parser.add_argument('--jobs', type=_positive, default=cores(), metavar='N',
                         help='worker processes (default: one a core)')
     parser.add_argument('--methods', default='', metavar='A,B',
                         help=f'methods to compare, or all: {", ".join(METHODS)} (default: all but '
@@ -135,6 +135,13 @@ def chosen_pairs(benchmark: Benchmark, folder: Path | None, text: str) -> list[L
     if not pairs:
         raise InputError(f'no pair of {benchmark.name} has {text!r} in its name')
     return pairs
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, 'sched_getaffinity'):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _positive(text: str) -> int:

@@ -12,7 +12,7 @@ from gdm_motion_seg.bench.methods.base import Method, Prediction
 from gdm_motion_seg.gdm.dimension import global_dimension
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.embedding import embed
-from gdm_motion_seg.io.datasets.hopkins155 import read_hopkins155
+from gdm_motion_seg.io.datasets.hopkins155 import CATEGORIES, read_hopkins155
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 
 
@@ -52,7 +52,13 @@ def summarise(rows: Sequence[Row]) -> dict[str, float]:
     for k in (2, 3):
         summary |= means([r for r in auto if r['k_true'] == k],
                          {f'error_auto_{k}': 'error', f'k_right_{k}': 'k_right'})
+        for group in CATEGORIES:
+            summary |= means([r for r in given if r['k_true'] == k and r['group'] == group],
+                             {f'error_{k}_{group}': 'error'})
     return summary
 
 
-BENCHMARK = Benchmark('hopkins155', read_hopkins155, measure, summarise)
+HEADLINE = ('error_2', 'error_3', 'error_auto', 'k_right', 'reached_truth_2', 'reached_truth_3',
+            'seconds', 'seconds_auto', 'failures')
+
+BENCHMARK = Benchmark('hopkins155', read_hopkins155, measure, summarise, headline=HEADLINE)

@@ -4,6 +4,7 @@
 """The one shape of every measurement: JSON, CSV, and a table on the screen."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 import csv
 import json
 import math
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.io.output import output_file
 
 Report = dict[str, Any]
 """``{'benchmark': str, 'summary': {method: {key: number}}, 'rows': [{key: value}]}``."""
@@ -38,11 +40,8 @@ def write_json(report: Report, path: Path) -> None:
     if str(path) == '-':
         sys.stdout.write(text)
         return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from None
+    with _whole_file(path) as file:
+        file.write_text(text, encoding='utf-8')
 
 
 def write_csv(report: Report, path: Path) -> None:
@@ -50,23 +49,30 @@ def write_csv(report: Report, path: Path) -> None:
     rows = report['rows']
     columns = list(dict.fromkeys(key for row in rows for key, value in row.items()
                                  if not isinstance(value, (list, dict))))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open('w', newline='', encoding='utf-8') as file:
-            writer = csv.DictWriter(file, columns, restval='', extrasaction='ignore')
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as error:
-        raise InputError(f'cannot write {path}: {error.strerror}') from None
+    with _whole_file(path) as name, name.open('w', newline='', encoding='utf-8') as file:
+        writer = csv.DictWriter(file, columns, restval='', extrasaction='ignore')
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def check_writable(path: Path) -> None:
     """Refuse a file that cannot be written, before the hours of work that would fill it."""
     if str(path) == '-':
         return
+    with _whole_file(path.with_name(path.name + '.try')) as trial:
+        trial.touch()
+    path.with_name(path.name + '.try').unlink()
+    if path.is_dir():
+        raise InputError(f'cannot write {path}: it is a folder')
+
+
+@contextmanager
+def _whole_file(path: Path) -> Iterator[Path]:
+    """Yield a name that becomes the file when all of it is written; a problem is a sentence."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.open('a').close()
+        with output_file(path, overwrite=True) as file:
+            yield file
     except OSError as error:
         raise InputError(f'cannot write {path}: {error.strerror}') from None
 

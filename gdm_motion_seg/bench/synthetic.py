@@ -93,7 +93,7 @@ def _ratios(rows: Sequence[Row]) -> dict[str, float]:
 
 
 HEADLINE = ('error', 'error_auto', 'k_right', 'epipolar_error_ratio', 'epipolar_error_ratio_90',
-            'tpr', 'fpr', 'seconds', 'seconds_auto')
+            'tpr', 'fpr', 'seconds', 'seconds_auto', 'failures')
 
 BENCHMARK = Benchmark('synthetic', read_synthetic, measure, summarise, needs_data=False,
                       headline=HEADLINE)

@@ -16,6 +16,8 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.datasets.matfile import field, number, read_mat
 from gdm_motion_seg.io.datasets.pair import files_in, LabelledPair, make_pair
 
+CATEGORIES = ('checkerboard', 'traffic', 'articulated')
+
 
 def read_hopkins155(folder: str | Path) -> Iterator[LabelledPair]:
     """Read every ``*_truth.mat``; the group of a pair is its category."""
