@@ -5,11 +5,10 @@
 
 import ast
 from pathlib import Path
-import re
 
 import pytest
-import yaml
 
+from gdm_motion_seg.cli.flags import read_parameters
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.settings import settings_of
 
@@ -71,22 +70,9 @@ def test_only_the_room_ros_imports_rclpy():
     assert wrong == []
 
 
-def flat(values, prefix=''):
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from flat(value, f'{prefix}{name}.')
-        else:
-            yield f'{prefix}{name}', value
-
-
 def test_the_parameter_file_lists_every_setting_with_its_default():
-    document = yaml.safe_load((ROOT / 'config' / 'motion_seg.yaml').read_text(encoding='utf-8'))
-    node = next(iter(document.values()))
     expected = {s.name: s.default for s in settings_of(NodeConfig)}
-    assert dict(flat(node['ros__parameters'])) == expected
-
-
-ROW = re.compile(r'^\| `([a-z0-9_.]+)` \| (.*?) \| (.*?) \| (.*?) \|$', re.MULTILINE)
+    assert read_parameters(ROOT / 'config' / 'motion_seg.yaml') == expected
 
 
 def parameter_table():
