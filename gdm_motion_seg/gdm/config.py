@@ -18,8 +18,8 @@ class GdmConfig(Config):
         15.0, 'Exponent of the norm over cluster dimensions; Theorem 2 gives its lower bound.',
         low=1.0, high=100.0)
     n1: int = setting(
-        10, 'Restarts from an agglomerative start; 0 if only starts that are handed in are wanted.',
-        low=0, high=1000)
+        10, 'Restarts from partitions of our own making; 0 if only starts that are handed in are '
+        'wanted.', low=0, high=1000)
     n2: int = setting(30, 'Number of projected-gradient steps.', low=0, high=1000)
     n3: int = setting(10, 'Number of sweeps of point-by-point reassignment.', low=0, high=1000)
     n_pairs: int = setting(
@@ -29,8 +29,11 @@ class GdmConfig(Config):
         0.3, 'Distance that the most affected membership vectors move in one step.',
         low=0.001, high=1.0)
     search: str = setting(
-        'default', 'The search: default (starts handed in by the caller are used) or paper '
-        '(Algorithm 1 to the letter).', choices=('default', 'paper'))
+        'default', 'The search: default (random starts, ties told apart) or paper (Algorithm 1 to '
+        'the letter, agglomerative starts).', choices=('default', 'paper'))
+    tie_weight: float = setting(
+        0.01, 'Weight of the sum of dimensions beside the global dimension in the last '
+        'reassignment of the default search; 0 leaves it out.', low=0.0, high=1.0)
     outliers: str = setting(
         'classic', 'Treatment of outliers, as in section 5 of the paper.',
         choices=('classic', 'naive', 'known-fraction', 'model-reassign'))

@@ -8,6 +8,7 @@ The search solves hundreds of thousands of D x D problems with D about 9. There 
 what the arithmetic does; Householder reduction and implicit QL, written out, take one to four microseconds.
 """
 
+from gdm_motion_seg.gdm.validation import FloatArray
 from numba import njit
 import numpy as np
 
@@ -15,7 +16,7 @@ _MAX_QL_ITERATIONS = 60
 
 
 @njit(cache=True, fastmath={'contract'})
-def eigenvalues(matrix, work, values, off):
+def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """
     Write the eigenvalues of a symmetric matrix into ``values``, in no particular order.
 
@@ -30,7 +31,7 @@ def eigenvalues(matrix, work, values, off):
 
 
 @njit(cache=True, fastmath={'contract'})
-def eigensystem(matrix, axes, values, off):
+def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """Write the eigenvalues into ``values`` and the eigenvectors into the rows of ``axes``."""
     d = matrix.shape[0]
     for i in range(d):
@@ -41,7 +42,8 @@ def eigensystem(matrix, axes, values, off):
 
 
 @njit(cache=True, fastmath={'contract'})
-def _tridiagonalize(a, diagonal, off, accumulate):
+def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
+                    accumulate: bool) -> None:
     """Reduce the lower triangle of ``a`` to tridiagonal form; ``a`` becomes the transposed transformation."""
     d = a.shape[0]
     for i in range(d - 1, 0, -1):
@@ -99,7 +101,7 @@ def _tridiagonalize(a, diagonal, off, accumulate):
 
 
 @njit(cache=True, fastmath={'contract'})
-def _ql(values, off, axes):
+def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
     """Diagonalize a tridiagonal matrix by implicit QL; rotate the rows of ``axes`` along."""
     d = len(values)
     for i in range(1, d):
@@ -151,7 +153,7 @@ def _ql(values, off, axes):
 
 
 @njit(cache=True, fastmath={'contract'})
-def _rational_ql(values, off):
+def _rational_ql(values: FloatArray, off: FloatArray) -> None:
     """
     Find the eigenvalues of a tridiagonal matrix by QL without square roots in the inner loop.
 

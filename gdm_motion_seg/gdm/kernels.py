@@ -12,6 +12,7 @@ multiplied, and as full matrices where single points come and go.
 import math
 
 from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
+from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 from numba import njit
 import numpy as np
 
@@ -25,6 +26,15 @@ the largest one.
 
 DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
+
+NO_OUTLIER_ROW = 0
+ALPHA = 1
+"""Row 0 of the memberships is the outlier group; its derivative is alpha, that of the objective."""
+ALPHA_M = 2
+"""Row 0 is the outlier group; its derivative is alpha * m, as the paper prints it."""
+
+Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
+"""What :func:`prepare_screen` tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
 
 REORDER = {'contract', 'reassoc', 'nsz'}
 """Freedom for sums whose last digit does not matter: they may be vectorized."""
@@ -40,7 +50,7 @@ SCREEN_MARGIN = 1e-5
 
 
 @njit(cache=True)
-def dimension_of_eigenvalues(values, epsilon, scale):
+def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
     """Compute the empirical dimension of a Gram matrix; eigenvalues below GRAM_FLOOR * scale are zero."""
     largest = 0.0
     for value in values:
@@ -62,7 +72,8 @@ def dimension_of_eigenvalues(values, epsilon, scale):
 
 
 @njit(cache=True)
-def gradient_forms(grams, epsilon, p, dims, forms):
+def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray,
+                   forms: FloatArray) -> None:
     """
     Turn the Gram matrices of a batch into the quadratic forms of its gradient.
 
@@ -98,7 +109,7 @@ def gradient_forms(grams, epsilon, p, dims, forms):
 
 
 @njit(cache=True)
-def _slopes(values, epsilon, slopes):
+def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
     """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return the empirical dimension."""
     largest = 0.0
     top = 0
@@ -134,7 +145,7 @@ def _slopes(values, epsilon, slopes):
 
 
 @njit(cache=True)
-def _p_norm(dims, p):
+def _p_norm(dims: FloatArray, p: float) -> float:
     largest = 0.0
     for value in dims:
         largest = max(largest, value)
@@ -147,7 +158,7 @@ def _p_norm(dims, p):
 
 
 @njit(cache=True)
-def _unpack(monomials, gram):
+def _unpack(monomials: FloatArray, gram: FloatArray) -> None:
     d = gram.shape[0]
     index = 0
     for i in range(d):
@@ -158,15 +169,17 @@ def _unpack(monomials, gram):
 
 
 @njit(cache=True)
-def take_step(memberships, quadratic, alpha, outlier_rule, step):
+def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outlier_rule: int,
+              step: float) -> IntArray:
     """
     Move all restarts one step against their gradient and project back onto the simplex.
 
-    ``quadratic`` holds v_n^T W_sk v_n. ``outlier_rule`` is 0 without an outlier row, 1 where row 0 has the derivative
-    alpha, 2 where it has the paper's alpha * m. Points without any membership stay out.
+    ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is one of NO_OUTLIER_ROW, ALPHA and ALPHA_M. Points without any
+    membership stay out. Returns for each restart how many points changed their cluster.
     """
     n_starts, n_rows, n = memberships.shape
-    first = 1 if outlier_rule > 0 else 0
+    first = 1 if outlier_rule != NO_OUTLIER_ROW else 0
+    changes = np.zeros(n_starts, np.int64)
     gradient = np.empty((n_rows, n))
     lengths = np.empty(n)
     column = np.empty(n_rows)
@@ -182,8 +195,8 @@ def take_step(memberships, quadratic, alpha, outlier_rule, step):
                 lengths[i] = 0.0
                 continue
             n_active += 1
-            if outlier_rule > 0:
-                gradient[0, i] = alpha if outlier_rule == 1 else alpha * m[0, i]
+            if outlier_rule != NO_OUTLIER_ROW:
+                gradient[0, i] = alpha if outlier_rule == ALPHA else alpha * m[0, i]
                 square = gradient[0, i] * gradient[0, i]
             for k in range(first, n_rows):
                 gradient[k, i] = m[k, i] * quadratic[s, k - first, i]
@@ -200,15 +213,24 @@ def take_step(memberships, quadratic, alpha, outlier_rule, step):
                 total += m[k, i]
             if total == 0.0:
                 continue
+            before = 0
             for k in range(n_rows):
                 column[k] = m[k, i] - scale * gradient[k, i]
+                if m[k, i] > m[before, i]:
+                    before = k
             _project(column)
+            after = 0
             for k in range(n_rows):
                 m[k, i] = column[k]
+                if column[k] > column[after]:
+                    after = k
+            if after != before:
+                changes[s] += 1
+    return changes
 
 
 @njit(cache=True)
-def _project(column):
+def _project(column: FloatArray) -> None:
     """Project one vector onto the probability simplex by discarding entries below the shift."""
     n = len(column)
     total = 0.0
@@ -232,7 +254,7 @@ def _project(column):
 
 
 @njit(cache=True)
-def _add_square(gram, vector, sign):
+def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     d = len(vector)
     for i in range(d):
         f = sign * vector[i]
@@ -241,14 +263,14 @@ def _add_square(gram, vector, sign):
 
 
 @njit(cache=True)
-def new_screen(d):
+def new_screen(d: int) -> Screen:
     """Make the empty record of a cluster that :func:`prepare_screen` fills."""
     return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((4 + SCREEN_NODES, d)),
             np.zeros((2, SCREEN_NODES)), np.zeros((2, 4)), np.zeros(3))
 
 
 @njit(cache=True)
-def prepare_screen(gram, epsilon, screen):
+def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
     """
     Tabulate a cluster so that the effect of one point more or less is a few sums and logarithms.
 
@@ -301,14 +323,14 @@ def prepare_screen(gram, epsilon, screen):
 
 
 @njit(cache=True)
-def _dimension_of_sums(sum_s, sum_t, epsilon):
+def _dimension_of_sums(sum_s: float, sum_t: float, epsilon: float) -> float:
     if sum_s <= 0.0 or sum_t <= 0.0:
         return 0.0
     return math.exp((math.log(sum_s) - math.log(sum_t) * (1.0 - epsilon)) / epsilon)
 
 
 @njit(cache=True, fastmath=REORDER)
-def _squared_coordinates(axes, vector, squares):
+def _squared_coordinates(axes: FloatArray, vector: FloatArray, squares: FloatArray) -> None:
     d = len(vector)
     for i in range(d):
         z = 0.0
@@ -318,7 +340,8 @@ def _squared_coordinates(axes, vector, squares):
 
 
 @njit(cache=True, fastmath=REORDER)
-def least_after_leaving(vector, epsilon, screen, squares):
+def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
+                        squares: FloatArray) -> float:
     """
     Bound the empirical dimension of a cluster from below after one of its points has left.
 
@@ -342,7 +365,8 @@ def least_after_leaving(vector, epsilon, screen, squares):
 
 
 @njit(cache=True, fastmath=REORDER)
-def least_after_joining(vector, epsilon, screen, squares):
+def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
+                        squares: FloatArray) -> float:
     """
     Estimate, a little low, the empirical dimension of a cluster after a point has joined it.
 
@@ -379,7 +403,9 @@ def least_after_joining(vector, epsilon, screen, squares):
 
 
 @njit(cache=True)
-def _dimension_with(gram, vector, sign, epsilon, scale, work, values, off, changed):
+def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: float,
+                    scale: float, work: FloatArray, values: FloatArray, off: FloatArray,
+                    changed: FloatArray) -> float:
     """Compute the empirical dimension of a cluster with one point more or less."""
     changed[:] = gram
     _add_square(changed, vector, sign)
@@ -388,18 +414,47 @@ def _dimension_with(gram, vector, sign, epsilon, scale, work, values, off, chang
 
 
 @njit(cache=True)
-def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sweeps):
-    """
-    Move single points, in order, while that lowers the global dimension (the last stage of Algorithm 1).
+def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
+                    epsilon: float) -> FloatArray:
+    """Compute the empirical dimension of each cluster of a hard partition."""
+    d = vectors.shape[1]
+    grams = np.zeros((n_clusters, d, d))
+    for i in range(len(labels)):
+        if labels[i] >= 0:
+            _add_square(grams[labels[i]], vectors[i], 1.0)
+    work = np.empty((d, d))
+    values = np.empty(d)
+    off = np.empty(d)
+    dims = np.zeros(n_clusters)
+    for k in range(n_clusters):
+        eigenvalues(grams[k], work, values, off)
+        dims[k] = dimension_of_eigenvalues(values, epsilon, 0.0)
+    return dims
 
-    ``labels`` is changed in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed
-    otherwise. Returns the number of sweeps used: a sweep without a move is the last.
+
+@njit(cache=True)
+def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
+    """Compute GD, and tie_weight times the sum of dimensions, from the sum of (dimension / D)^p."""
+    cost = d * max(power_sum, 0.0) ** (1.0 / p)
+    return cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost
+
+
+@njit(cache=True)
+def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: float, p: float,
+             tie_weight: float, alpha: float, with_outliers: bool, n_sweeps: int) -> int:
+    """
+    Move single points, in order, while that lowers the cost (the last stage of Algorithm 1).
+
+    The cost is the global dimension plus ``tie_weight`` times the sum of the empirical dimensions. ``labels`` is changed
+    in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed otherwise. Returns the
+    number of sweeps used: a sweep without a move is the last.
 
     Most points are far from moving. What a rank-one change does to a cluster is estimated first (``prepare_screen``);
     only the moves that come near a decrease are decided by an eigenproblem.
     """
     n, d = vectors.shape
     grams = np.zeros((n_clusters, d, d))
+    dims = np.zeros(n_clusters)
     powers = np.zeros(n_clusters)
     counts = np.zeros(n_clusters, np.int64)
     scales = np.zeros(n_clusters)
@@ -422,9 +477,8 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
         stale = np.ones(n_clusters, np.bool_)
         moved = False
         total = 0.0
-        limit_in = 0.0
-        limit_out = 0.0
-        limit_back = 0.0
+        dim_total = 0.0
+        now = 0.0
         for i in range(n):
             own = labels[i]
             if own < 0 and not with_outliers:
@@ -433,50 +487,60 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
                 if stale[k]:
                     eigenvalues(grams[k], work, values, off)
                     scales[k] = max(values.max(), 0.0)
-                    powers[k] = (dimension_of_eigenvalues(values, epsilon, 0.0) / d) ** p
+                    dims[k] = dimension_of_eigenvalues(values, epsilon, 0.0)
+                    powers[k] = (dims[k] / d) ** p
                     if screened:
                         prepare_screen(grams[k], epsilon, screens[k])
                     stale[k] = False
-                    # Costs are compared as p-th powers of GD / D, which spares most roots.
                     total = powers.sum()
-                    now = total ** (1.0 / p) * d
-                    limit_in = (now * (1.0 - DECREASE) / d) ** p
-                    limit_out = max((now * (1.0 - DECREASE) - alpha) / d, 0.0) ** p
-                    limit_back = ((now + alpha) * (1.0 - DECREASE) / d) ** p
-            limit = limit_in if own >= 0 else limit_back
+                    dim_total = dims.sum()
+                    now = _cost(total, dim_total, d, p, tie_weight)
+            best = (now if own >= 0 else now + alpha) * (1.0 - DECREASE)
             vector = vectors[i]
             if screened:
                 rest = total
+                dim_rest = dim_total
                 if own >= 0:
                     left = least_after_leaving(vector, epsilon, screens[own], squares)
                     rest += (left / d) ** p - powers[own]
-                hopeless = not (with_outliers and own >= 0 and rest < limit_out)
+                    dim_rest += left - dims[own]
+                hopeless = not (with_outliers and own >= 0 and alpha + _cost(
+                    rest, dim_rest, d, p, tie_weight) < best)
                 for k in range(n_clusters):
                     if k != own:
-                        joined = least_after_joining(vector, epsilon, screens[k], squares)
-                        joins[k] = (joined / d) ** p - powers[k]
-                        hopeless = hopeless and rest + joins[k] >= limit
+                        joins[k] = least_after_joining(vector, epsilon, screens[k], squares)
+                        cost = _cost(rest - powers[k] + (joins[k] / d) ** p,
+                                     dim_rest - dims[k] + joins[k], d, p, tie_weight)
+                        hopeless = hopeless and cost >= best
                 if hopeless:
                     continue
             rest = total
+            dim_rest = dim_total
             if own >= 0:
-                rest -= powers[own]
+                left = 0.0
                 if counts[own] > 1:
                     left = _dimension_with(grams[own], vector, -1.0, epsilon, scales[own], work,
                                            values, off, changed)
-                    rest += (left / d) ** p
+                rest += (left / d) ** p - powers[own]
+                dim_rest += left - dims[own]
             target = own
-            if with_outliers and own >= 0 and rest < limit_out:
-                target = -1
-                limit = (max(rest, 0.0) ** (1.0 / p) + alpha / d) ** p
+            if with_outliers and own >= 0:
+                cost = _cost(rest, dim_rest, d, p, tie_weight) + alpha
+                if cost < best:
+                    best = cost
+                    target = -1
             for k in range(n_clusters):
-                if k == own or (screened and rest + joins[k] >= limit):
+                if k == own:
+                    continue
+                if screened and _cost(rest - powers[k] + (joins[k] / d) ** p,
+                                      dim_rest - dims[k] + joins[k], d, p, tie_weight) >= best:
                     continue
                 joined = _dimension_with(grams[k], vector, 1.0, epsilon, 0.0, work, values, off,
                                          changed)
-                value = rest - powers[k] + (joined / d) ** p
-                if value < limit:
-                    limit = value
+                cost = _cost(rest - powers[k] + (joined / d) ** p, dim_rest - dims[k] + joined, d,
+                             p, tie_weight)
+                if cost < best:
+                    best = cost
                     target = k
             if target == own:
                 continue
@@ -499,7 +563,7 @@ def reassign(vectors, labels, n_clusters, epsilon, p, alpha, with_outliers, n_sw
 
 
 @njit(cache=True)
-def _dimension_of_pair(v, w, epsilon):
+def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     """Compute the empirical dimension of two vectors, whose Gram matrix needs no eigensolver."""
     vv = 0.0
     ww = 0.0
@@ -524,7 +588,8 @@ def _dimension_of_pair(v, w, epsilon):
 
 
 @njit(cache=True)
-def agglomerate(vectors, n_clusters, epsilon, p, draws):
+def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
+                draws: FloatArray) -> IntArray:
     """
     Merge sets, starting from single points, until n_clusters are left (the start of Algorithm 1).
 

@@ -5,16 +5,20 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
+from gdm_motion_seg.gdm.descent import descend, Monomials
 from gdm_motion_seg.gdm.dimension import cluster_dimensions, hard_memberships, p_norm
-from gdm_motion_seg.gdm.simplex import project_onto_simplex
+from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
+from gdm_motion_seg.gdm.starts import starting_memberships
 from gdm_motion_seg.gdm.validation import (
-    check_n_clusters, check_partition, check_starts, check_vectors, FloatArray, IntArray)
+    check_n_clusters, check_partition, check_vectors, FloatArray, IntArray)
+import numpy as np
+import numpy.typing as npt
+
+TIE = 1e-3
+"""Restarts whose global dimensions differ by less than this share are told apart by the sum of dimensions."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,11 @@ class GdmResult:
     labels: IntArray
     """(N,) 0..K-1, or -1 for an outlier."""
     memberships: FloatArray
-    """(K, N) soft memberships before thresholding; all 0 for points that had been removed by then."""
+    """(K, N) soft memberships before thresholding; what is missing to 1 in a column belongs to the outliers."""
     global_dimension: float
     """GD of the labels; with outliers='naive' it includes the price of the outliers."""
     dimensions: FloatArray
-    """(K,) empirical dimension of each cluster."""
+    """(K,) empirical dimension of each cluster of the labels; 0 for an empty one."""
     restart_global_dimensions: FloatArray
     """(S,) GD that each restart reached; the starts of the caller come first."""
     steps: IntArray
@@ -53,129 +57,132 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
     n_clusters : int
         The number K of sets.
     config : GdmConfig
-        Settings of the search; ``config.n1`` agglomerative starts are made.
+        Settings of the search. It makes ``config.n1`` starts of its own: random and agglomerative partitions, with
+        ``search='paper'`` only agglomerative ones.
     starts : (S, N) labels or (S, K, N) memberships, optional
-        Starting partitions, used next to the agglomerative ones (and instead of them if ``n1`` is 0). A label of
-        -1 leaves the point undecided: it starts as an equal member of every cluster.
+        Starting partitions, used next to our own (and instead of them if ``n1`` is 0). A label of -1 leaves the point
+        undecided: it starts as an equal member of every cluster.
     rng : numpy Generator or seed
-        Randomness of the agglomerative start.
+        Randomness of our own starts.
+
+    Examples
+    --------
+    >>> plane = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0], [2, 1, 0]]
+    >>> line = [[1, 1, 1], [2, 2, 2], [-1, -1, -1], [3, 3, 3]]
+    >>> result = minimize_global_dimension(plane + line, 2, rng=0)
+    >>> sorted(result.dimensions.round(1).tolist())
+    [1.0, 2.0]
+
     """
     config = config or GdmConfig()
     x = check_vectors(vectors)
     k = check_n_clusters(n_clusters, len(x))
-    generator = np.random.default_rng(rng)
-    m = _starting_memberships(x, k, config, starts, generator)
-    return _search(x, m, config)
+    memberships = starting_memberships(x, k, config, starts, np.random.default_rng(rng))
+    memberships, labels, steps = _descend_and_threshold(x, memberships, config)
+    sweeps, dimensions = _reassign_all(x, labels, k, config)
+    values = np.array([_cost(d, one, config) for d, one in zip(dimensions, labels)])
+    best = _best(values, dimensions, config)
+    chosen = labels[best].copy()
+    if config.search == 'default' and config.tie_weight > 0.0:
+        _reassign(x, chosen, k, config, config.tie_weight)
+    final = cluster_dimensions(x, hard_memberships(chosen, k), config.epsilon)
+    if config.outliers == 'model-reassign':
+        chosen = reassign_to_models(x, chosen, final, config)
+        final = cluster_dimensions(x, hard_memberships(chosen, k), config.epsilon)
+    return GdmResult(chosen, memberships[best], _cost(final, chosen, config), final, values, steps,
+                     sweeps, best)
 
 
 def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: int | None = None,
                     config: GdmConfig | None = None) -> IntArray:
-    """Move single points to other clusters while that lowers the global dimension (n3 sweeps at most)."""
+    """
+    Move single points to other clusters while that lowers the global dimension.
+
+    At most n3 sweeps over the points are made. Points of label -1 stay out, unless ``config.outliers`` is 'naive': then
+    a point may leave for the outlier group at the price alpha, and come back.
+    """
     config = config or GdmConfig()
     x = check_vectors(vectors)
     start = check_partition(labels, len(x))
     if start.ndim != 1:
         raise InputError(f'labels must have the shape ({len(x)},), got {start.shape}')
     found = start.astype(np.int64)
-    k = int(found.max()) + 1 if n_clusters is None else n_clusters
-    kernels.reassign(x, found, k, config.epsilon, config.p, config.alpha,
-                     config.outliers == 'naive', config.n3)
+    k = check_n_clusters(max(int(found.max()) + 1, 1) if n_clusters is None else n_clusters, len(x))
+    if found.max() >= k:
+        raise InputError(f'labels must lie below n_clusters, got {int(found.max())} for n_clusters={k}')
+    _reassign(x, found, k, config, 0.0)
     return found
 
 
-def warm_up() -> None:
-    """Compile everything now, so that no later call has to."""
-    x = np.random.default_rng(0).normal(size=(20, 9))
-    minimize_global_dimension(x, 2, GdmConfig(n1=1), rng=0)
+def warm_up(dimension: int = 9) -> None:
+    """Compile or load everything that a search needs, so that no later call has to wait for it."""
+    x = np.random.default_rng(0).normal(size=(4 * dimension, dimension))
+    for search in ('default', 'paper'):
+        minimize_global_dimension(x, 2, GdmConfig(n1=2, n2=2, search=search, outliers='naive'), rng=0)
 
 
-def _starting_memberships(x: FloatArray, k: int, config: GdmConfig, starts: npt.ArrayLike | None,
-                          rng: np.random.Generator) -> FloatArray:
-    parts = []
-    if starts is not None:
-        given = check_starts(starts, k, len(x))
-        if given.ndim == 2:
-            parts += [np.where(labels < 0, 1.0 / k, hard_memberships(labels, k)) for labels in given]
-        else:
-            parts += list(given.astype(np.float64))
-    parts += [hard_memberships(kernels.agglomerate(x, k, config.epsilon, config.p, rng.random((len(x) - k, config.n_pairs, 2))), k)
-              for _ in range(config.n1)]
-    if not parts:
-        raise InputError('starts must be given when n1 is 0')
-    return np.stack(parts)
-
-
-def _search(x: FloatArray, m: FloatArray, config: GdmConfig) -> GdmResult:
-    k = m.shape[1]
-    keep = np.ones((len(m), len(x)), bool)
+def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmConfig,
+                           ) -> tuple[FloatArray, IntArray, IntArray]:
+    """Descend from every start; return soft memberships, labels and the steps used."""
+    monomials = Monomials.of(x)
     if config.outliers == 'classic':
-        m = _descend(x, m, config, False)
-        full = m
-    else:
-        full = _descend(x, np.concatenate([np.zeros_like(m[:, :1]), m], axis=1), config, True)
-        m = full[:, 1:]
-    if config.outliers in ('known-fraction', 'model-reassign'):
-        removed = int(round(config.outlier_fraction * len(x)))
-        removed = min(removed, len(x) - k)
-        order = np.argsort(-full[:, 0], axis=1, kind='stable')[:, :removed]
-        np.put_along_axis(keep, order, False, axis=1)
-        m = project_onto_simplex(m) * keep[:, None, :]
-        m = _descend(x, m, config, False) * keep[:, None, :]
-        full = m
+        memberships, steps = descend(monomials, memberships, config)
+        return memberships, memberships.argmax(axis=1), steps
+    row = np.zeros_like(memberships[:, :1])
+    memberships, steps = descend(monomials, np.concatenate([row, memberships], axis=1), config, True)
     if config.outliers == 'naive':
-        labels = full.argmax(axis=1) - 1
-    else:
-        labels = np.where(keep, m.argmax(axis=1), -1)
-    labels = np.ascontiguousarray(labels, np.int64)
-    sweeps = np.zeros(len(m), np.int64)
-    values = np.zeros(len(m))
-    for s in range(len(m)):
-        sweeps[s] = kernels.reassign(x, labels[s], k, config.epsilon, config.p, config.alpha,
-                                     config.outliers == 'naive', config.n3)
-        dims = cluster_dimensions(x, hard_memberships(labels[s], k), config.epsilon)
-        values[s] = p_norm(dims, config.p)
-        if config.outliers == 'naive':
-            values[s] += config.alpha * (labels[s] < 0).sum()
-    best = int(values.argmin())
-    final = labels[best]
-    dims = cluster_dimensions(x, hard_memberships(final, k), config.epsilon)
-    if config.outliers == 'model-reassign':
-        final = _model_reassign(x, final, dims, config)
-    return GdmResult(final, m[best], float(values[best]), dims, values,
-                     np.full(len(m), config.n2), sweeps, best)
+        return memberships[:, 1:], memberships.argmax(axis=1) - 1, steps
+    memberships, further = descend(
+        monomials, set_aside(memberships, config.outlier_fraction), config)
+    kept = memberships.any(axis=1)
+    return memberships, np.where(kept, memberships.argmax(axis=1), -1), steps + further
 
 
-def _descend(x: FloatArray, m: FloatArray, config: GdmConfig, with_outliers: bool) -> FloatArray:
-    s, rows, n = m.shape
-    k = rows - with_outliers
-    upper = np.triu_indices(x.shape[1])
-    monomials = x[:, upper[0]] * x[:, upper[1]]
-    across = np.ascontiguousarray(monomials.T)
-    m = np.ascontiguousarray(m)
-    dims = np.empty((s, k))
-    forms = np.empty((s, k, len(across)))
-    rule = (1 if config.search == 'default' else 2) if with_outliers else 0
-    for _ in range(config.n2):
-        grams = (m[:, with_outliers:] ** 2).reshape(-1, n) @ monomials
-        kernels.gradient_forms(grams.reshape(s, k, -1), config.epsilon, config.p, dims, forms)
-        quadratic = (forms.reshape(s * k, -1) @ across).reshape(s, k, n)
-        kernels.take_step(m, quadratic, config.alpha, rule, config.step)
-    return m
+def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
+                  ) -> tuple[IntArray, FloatArray]:
+    """Reassign the points of every restart in place; return the sweeps used and the (S, K) dimensions."""
+    sweeps = np.zeros(len(labels), np.int64)
+    dimensions = np.zeros((len(labels), k))
+    done: dict[bytes, tuple[IntArray, int, FloatArray]] = {}
+    for s, own in enumerate(labels):
+        # Restarts often meet in one partition, under other names of its clusters.
+        order = _order_of_appearance(own, k)
+        partition = np.append(np.argsort(order), -1)[own]
+        key = partition.tobytes()
+        if key not in done:
+            used = _reassign(x, partition, k, config, 0.0)
+            done[key] = (partition, used, kernels.hard_dimensions(x, partition, k, config.epsilon))
+        partition, sweeps[s], found = done[key]
+        labels[s] = np.append(order, -1)[partition]
+        dimensions[s, order] = found
+    return sweeps, dimensions
 
 
-def _model_reassign(x: FloatArray, labels: IntArray, dims: FloatArray, config: GdmConfig) -> IntArray:
-    k = len(dims)
-    distances = np.full((k, len(x)), np.inf)
-    limits = np.full(k, config.kappa)
-    for c in range(k):
-        members = x[labels == c]
-        if len(members) == 0:
-            continue
-        rank = min(max(int(round(dims[c])), 1), x.shape[1] - 1)
-        axes = np.linalg.svd(members, full_matrices=False)[2][:rank]
-        distances[c] = np.linalg.norm(x - (x @ axes.T) @ axes, axis=1)
-        if config.kappa == 0:
-            own = distances[c][labels == c]
-            limits[c] = own.mean() + config.r * own.std()
-    distances = np.where(distances <= limits[:, None], distances, np.inf)
-    return np.where(np.isfinite(distances.min(axis=0)), distances.argmin(axis=0), -1)
+def _order_of_appearance(labels: IntArray, k: int) -> IntArray:
+    """List the clusters in the order in which their first points come, empty ones last."""
+    first = np.full(k + 1, len(labels))
+    np.minimum.at(first, labels, np.arange(len(labels)))
+    return np.argsort(first[:k], kind='stable')
+
+
+def _reassign(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, tie_weight: float) -> int:
+    return kernels.reassign(x, labels, k, config.epsilon, config.p, tie_weight, config.alpha,
+                            config.outliers == 'naive', config.n3)
+
+
+def _cost(dimensions: FloatArray, labels: IntArray, config: GdmConfig) -> float:
+    price = config.alpha * float((labels < 0).sum()) if config.outliers == 'naive' else 0.0
+    return p_norm(dimensions, config.p) + price
+
+
+def _best(values: FloatArray, dimensions: FloatArray, config: GdmConfig) -> int:
+    """
+    Choose the restart of lowest global dimension.
+
+    A large p hardly sees any cluster but the largest. The default search therefore takes, of restarts that GD cannot tell
+    apart, the one with the lowest sum of dimensions.
+    """
+    if config.search == 'paper':
+        return int(values.argmin())
+    tied = np.flatnonzero(values <= values.min() * (1.0 + TIE))
+    return int(tied[dimensions[tied].sum(axis=1).argmin()])

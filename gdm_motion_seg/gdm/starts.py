@@ -1,0 +1,50 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where the search begins."""
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm import kernels
+from gdm_motion_seg.gdm.config import GdmConfig
+from gdm_motion_seg.gdm.dimension import hard_memberships
+from gdm_motion_seg.gdm.validation import check_starts, FloatArray, IntArray
+import numpy as np
+import numpy.typing as npt
+
+AGGLOMERATIVE_EVERY = 3
+"""
+Every so many starts of the default search are agglomerative, the others random partitions.
+
+Either kind reaches minima that the other misses (docs/gdm.md, "Where to start"); a random one costs nothing to make.
+"""
+
+
+def starting_memberships(vectors: FloatArray, n_clusters: int, config: GdmConfig,
+                         starts: npt.ArrayLike | None, rng: np.random.Generator) -> FloatArray:
+    """Collect the starts of the caller, then n1 of our own, as (S, K, N) memberships."""
+    collected = [] if starts is None else _of_caller(starts, n_clusters, len(vectors))
+    for restart in range(config.n1):
+        if config.search == 'paper' or restart % AGGLOMERATIVE_EVERY == 0:
+            labels = agglomerative_partition(vectors, n_clusters, config, rng)
+        else:
+            labels = rng.integers(0, n_clusters, len(vectors))
+        collected.append(hard_memberships(labels, n_clusters))
+    if not collected:
+        raise InputError('starts must hold at least one partition when n1 is 0, got '
+                         f'{"none" if starts is None else "an empty array"}')
+    return np.stack(collected)
+
+
+def agglomerative_partition(vectors: FloatArray, n_clusters: int, config: GdmConfig,
+                            rng: np.random.Generator) -> IntArray:
+    """Merge single points into K sets, each time the best of some random pairs (Algorithm 1)."""
+    draws = rng.random((len(vectors) - n_clusters, config.n_pairs, 2))
+    return kernels.agglomerate(vectors, n_clusters, config.epsilon, config.p, draws)
+
+
+def _of_caller(starts: npt.ArrayLike, n_clusters: int, n_points: int) -> list[FloatArray]:
+    given = check_starts(starts, n_clusters, n_points)
+    if given.ndim == 3:
+        return list(given.astype(np.float64))
+    return [np.where(labels < 0, 1.0 / n_clusters, hard_memberships(labels, n_clusters))
+            for labels in given]
