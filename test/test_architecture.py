@@ -86,15 +86,19 @@ def parameter_table():
     return '\n'.join(rows)
 
 
-def between(text, name):
-    start, end = f'<!-- {name} -->\n', f'\n<!-- end of {name} -->'
-    assert start in text and end in text
-    return text.partition(start)[2].partition(end)[0]
+BEFORE, AFTER = '<!-- parameters -->\n', '\n<!-- end of parameters -->'
+
+
+def readme_parts():
+    """Return the README before, inside and after its table of parameters."""
+    head, start, rest = (ROOT / 'README.md').read_text(encoding='utf-8').partition(BEFORE)
+    table, end, tail = rest.partition(AFTER)
+    assert start and end
+    return head + start, table, end + tail
 
 
 def test_the_table_of_parameters_in_the_readme_is_that_of_the_settings():
-    readme = (ROOT / 'README.md').read_text(encoding='utf-8')
-    assert between(readme, 'parameters') == parameter_table(), \
+    assert readme_parts()[1] == parameter_table(), \
         'write it anew with: python test/test_architecture.py'
 
 
@@ -104,12 +108,6 @@ def test_every_setting_has_a_description_that_is_a_sentence(setting):
     assert '|' not in setting.description and '\n' not in setting.description
 
 
-def write_table():
-    """Write the table of parameters into the README."""
-    path = ROOT / 'README.md'
-    text = path.read_text(encoding='utf-8')
-    path.write_text(text.replace(between(text, 'parameters'), parameter_table()), encoding='utf-8')
-
-
 if __name__ == '__main__':
-    write_table()
+    before, _, after = readme_parts()
+    (ROOT / 'README.md').write_text(before + parameter_table() + after, encoding='utf-8')
