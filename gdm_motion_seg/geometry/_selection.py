@@ -18,6 +18,8 @@ PRIOR_STRENGTH = 8.0
 """Number of residuals that this belief is worth."""
 LEAST_NOISE_PX = 0.1
 """No tracker is better than this."""
+INLIER_SIGMAS = 3.5
+"""Where the last fit, by least squares, cuts: a Cauchy loss alone lets many outliers pull."""
 SUSPICIOUS_NOISE_PX = 1.0
 """Noise above which gross errors are looked for, ..."""
 GROSS_SIGMAS, GROSS_SHARE = 5.0, 0.02
@@ -78,7 +80,7 @@ def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: fl
 @njit(cache=True)
 def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
     """
-    Eight-point fit, reweighted once, then refined under a Cauchy loss of the residuals' scale.
+    Eight-point fit, refined under a Cauchy loss of the residuals' scale, then on the inliers.
 
     Gross errors among the points spoil every fit to all of them; where there is a sign of them,
     the fit with the least median over samples of eight gets a chance.
@@ -92,8 +94,9 @@ def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArra
     if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * x1.shape[0]:
         other, other_noise = _refine_at_own_scale(_least_median(x1, x2), x1, x2, unit)
         if other_noise < noise:
-            return other
-    return f
+            f, noise = other, other_noise
+    inliers = np.where(_distances(f, x1, x2) < INLIER_SIGMAS * noise, 1.0, 0.0)
+    return refine_rank_two(f, x1, x2, inliers, 0.0, 10, 1e-5)
 
 
 @njit(cache=True)
@@ -103,7 +106,7 @@ def _refine_at_own_scale(f: FloatArray, x1: FloatArray, x2: FloatArray,
     ones = np.ones(x1.shape[0])
     for _ in range(2):
         loss = LOSS_SIGMAS * noise_scale(_distances(f, x1, x2), 1, 7, unit)
-        f = refine_rank_two(f, x1, x2, ones, loss, 20, 1e-5)
+        f = refine_rank_two(f, x1, x2, ones, loss, 20, 1e-3)
     return f, noise_scale(_distances(f, x1, x2), 1, 7, unit)
 
 

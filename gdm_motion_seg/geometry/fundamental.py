@@ -141,8 +141,8 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray,
     Returns
     -------
     (3, 3) array
-        Eight-point fit, reweighted once, then refined on the Sampson distance under a Cauchy loss
-        whose scale follows the residuals.
+        Eight-point fit, refined on the Sampson distance under a Cauchy loss whose scale follows
+        the residuals, then by least squares on the inliers.
 
     """
     a1, a2 = checked_points(x1, x2, MIN_POINTS)

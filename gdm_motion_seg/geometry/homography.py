@@ -111,7 +111,7 @@ def symmetric_transfer_distances(homography: FloatArray, x1: FloatArray,
     Parameters
     ----------
     homography : (3, 3) array
-        Invertible; otherwise the backward part is left out.
+        Its adjugate stands for the inverse, so that a singular one does no harm.
     x1, x2 : (N, 2) arrays
         Pixels.
 
@@ -121,12 +121,8 @@ def symmetric_transfer_distances(homography: FloatArray, x1: FloatArray,
         Pixels; very large for points that go to infinity.
 
     """
-    forward = _squared_error(homography, x1, x2)
-    try:
-        backward = _squared_error(np.asarray(np.linalg.inv(homography), np.float64), x2, x1)
-    except np.linalg.LinAlgError:
-        backward = np.zeros_like(forward)
-    return np.sqrt(forward + backward)
+    return np.sqrt(_squared_error(homography, x1, x2)
+                   + _squared_error(_adjugate(homography), x2, x1))
 
 
 def apply_homography(homography: FloatArray, points: FloatArray) -> FloatArray:
@@ -179,6 +175,12 @@ def normalize_homography(homography: FloatArray) -> FloatArray:
     # Pixels make the last column large: "near zero" is relative to the last row.
     row = float(np.abs(homography[2]).max())
     return homography / (last if abs(last) > 1e-9 * row and abs(last) > 1e-30 * norm else norm)
+
+
+def _adjugate(matrix: FloatArray) -> FloatArray:
+    """Multiple of the inverse that exists for every matrix."""
+    a, b, c = matrix / max(float(np.abs(matrix).max()), 1e-300)
+    return np.column_stack((np.cross(b, c), np.cross(c, a), np.cross(a, b)))
 
 
 def _squared_error(homography: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
