@@ -11,8 +11,15 @@ from scipy.optimize import linear_sum_assignment
 
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg.geometry.homography import homography_distances
+from gdm_motion_seg.segmentation.motion import estimate_motion
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
+
+Tracks = npt.NDArray[np.void]
+TRACK = np.dtype([('id', np.int64), ('home', np.int64), ('last', np.int64),
+                  ('former', np.int64), ('dissent', np.int64)])
+"""A track, its home, its motion in the last answer, the home before, and answers against home."""
 
 UNKNOWN = -2
 """The previous label of a track that is new."""
@@ -20,6 +27,10 @@ MIN_SHARED = 3
 """A motion is not known again by fewer tracks than this."""
 MIN_SHARE = 0.25
 """Nor by a smaller share of the smaller of the two sets of tracks."""
+MIN_HELD = 8
+"""A missed motion is not held with fewer tracks, which do not determine it."""
+MIN_HELD_SHARE = 0.6
+"""Nor if a smaller share of its tracks still moves as one."""
 
 
 class MotionIdentities:
@@ -29,7 +40,9 @@ class MotionIdentities:
     Each track remembers its home, the motion that it belonged to for long, and gives it up only
     after ``patience`` successive answers against it. A motion that is missed or swallowed by
     another for some frames is therefore known again, and a track that fits two motions does not
-    flicker between them. Memory is bounded by the tracks of the last answer.
+    flicker between them. The home before is remembered too: a body that stands still for a while
+    is one with the world, and is known again when it goes on. Memory is bounded by the tracks of
+    the last answer.
 
     Motions are counted by keys of their own; a key gets an id, which people see, once it was found
     ``confirm_frames`` times. A chance find of one frame costs no id and is not reported.
@@ -44,10 +57,7 @@ class MotionIdentities:
 
     def reset(self) -> None:
         """Forget all tracks; ids that were given are not given again."""
-        self._tracks: IntArray = np.empty(0, np.int64)
-        self._homes: IntArray = np.empty(0, np.int64)
-        self._last: IntArray = np.empty(0, np.int64)
-        self._dissent: IntArray = np.empty(0, np.int64)
+        self._memory = np.empty(0, TRACK)
         self._found: dict[int, int] = {}
         self._ids: dict[int, int] = {}
         self._first = True
@@ -60,7 +70,8 @@ class MotionIdentities:
         for new ones. Where home and last answer differ, the younger motion is tried again: either
         it is new, or it was missed.
         """
-        tried = self._recall(np.maximum(self._homes, self._last), track_ids, UNKNOWN)
+        tracks, known = self._recall(track_ids)
+        tried = np.where(known, np.maximum(tracks['home'], tracks['last']), UNKNOWN)
         keys, at, counts = np.unique(tried[tried >= 0], return_inverse=True, return_counts=True)
         if not len(keys):
             return None
@@ -71,95 +82,122 @@ class MotionIdentities:
 
     def identify(self, c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
         """Return the answer with ids over time, steady labels, and only confirmed motions."""
-        homes = self._recall(self._homes, c.ids, OUTLIER)
-        dissent = self._recall(self._dissent, c.ids, 0)
-        last = self._recall(self._last, c.ids, OUTLIER)
-        keys = self._match(answer.labels, homes, last, answer.n_motions)
-        self._remember(c.ids, keys, answer.labels, homes, dissent)
-        self._count(keys, np.bincount(answer.labels[answer.labels >= 0],
-                                      minlength=answer.n_motions))
-        answer = self._steady(c, answer, keys, homes, dissent)
+        tracks, _ = self._recall(c.ids)
+        keys = self._match(answer.labels, tracks, answer.n_motions)
+        self._remember(tracks, answer.labels, keys)
+        self._count(answer.labels, keys)
+        held = self._held(c, tracks, keys)
+        answer = replace(answer, motions=answer.motions + tuple(held.values()))
+        keys = np.append(keys, list(held)).astype(np.int64)
+        answer = self._steady(c, answer, tracks, keys)
         return _reported(c, answer, [self._ids.get(int(k), OUTLIER) for k in keys])
 
-    def _recall(self, values: IntArray, track_ids: IntArray, default: int) -> IntArray:
-        found = np.full(len(track_ids), default, np.int64)
-        if len(self._tracks):
-            at = np.minimum(np.searchsorted(self._tracks, track_ids), len(self._tracks) - 1)
-            known = self._tracks[at] == track_ids
-            found[known] = values[at[known]]
-        return found
+    def _recall(self, track_ids: IntArray) -> tuple[Tracks, npt.NDArray[np.bool_]]:
+        """Return what is remembered of tracks, and of which of them anything is."""
+        tracks = np.full(len(track_ids), np.array((0, OUTLIER, OUTLIER, OUTLIER, 0), TRACK))
+        tracks['id'] = track_ids
+        if not len(self._memory):
+            return tracks, np.zeros(len(tracks), np.bool_)
+        at = np.searchsorted(self._memory['id'], track_ids).clip(max=len(self._memory) - 1)
+        known = self._memory['id'][at] == track_ids
+        tracks[known] = self._memory[at[known]]
+        return tracks, known
 
-    def _match(self, labels: IntArray, homes: IntArray, last: IntArray,
-               n_motions: int) -> IntArray:
+    def _match(self, labels: IntArray, tracks: Tracks, n_motions: int) -> IntArray:
         """
         Give each label the key with which it shares most tracks, one to one, or a new one.
 
         A track votes by halves for its home and for its motion in the last answer: the home knows
-        a motion that was missed, the last answer one that is too new to be a home.
+        a motion that was missed, the last answer one that is too new to be a home. What nobody
+        knows that way may be a home of the past.
         """
-        keys = np.full(n_motions, OUTLIER, np.int64)
-        votes, voters = np.concatenate([homes, last]), np.concatenate([labels, labels])
-        both = (voters >= 0) & (votes >= 0)
-        known, column = np.unique(votes[both], return_inverse=True)
-        if len(known):
-            shared = np.zeros((n_motions, len(known)))
-            np.add.at(shared, (voters[both], column), 0.5)
-            smaller = np.minimum(shared.sum(axis=1)[:, None], shared.sum(axis=0)[None, :])
-            shared[(shared < MIN_SHARED) | (shared < MIN_SHARE * smaller)] = 0.0
-            rows, columns = linear_sum_assignment(shared, maximize=True)
-            hit = shared[rows, columns] > 0
-            keys[rows[hit]] = known[columns[hit]]
-        for label in np.flatnonzero(keys == OUTLIER):
-            keys[label] = self._next_key
-            self._next_key += 1
+        votes = np.concatenate([tracks['home'], tracks['last']])
+        keys = _assign(np.concatenate([labels, labels]), votes, 0.5, np.full(n_motions, OUTLIER))
+        past = np.where(np.isin(tracks['former'], keys), OUTLIER, tracks['former'])
+        keys = _assign(labels, past, 1.0, keys)
+        new = np.flatnonzero(keys == OUTLIER)
+        keys[new] = np.arange(self._next_key, self._next_key + len(new))
+        self._next_key += len(new)
         return keys
 
-    def _steady(self, c: Correspondences, answer: MotionSegmentation, keys: IntArray,
-                homes: IntArray, dissent: IntArray) -> MotionSegmentation:
+    def _remember(self, tracks: Tracks, labels: IntArray, keys: IntArray) -> None:
+        """Note what the answer said of each track, and move those that were away for long."""
+        now = tracks.copy()
+        now['last'] = np.append(keys, OUTLIER)[labels]
+        now['dissent'] = np.where(now['last'] == now['home'], 0, now['dissent'] + 1)
+        moves = (now['last'] >= 0) & (
+            (now['home'] < 0) | (now['dissent'] >= self.config.patience))
+        now['former'] = np.where(moves & (now['home'] >= 0), now['home'], now['former'])
+        now['home'] = np.where(moves, now['last'], now['home'])
+        now['dissent'][moves] = 0
+        self._memory = np.sort(now, order='id')
+
+    def _count(self, labels: IntArray, keys: IntArray) -> None:
+        """Count how often each motion was found, and give ids to those found often enough."""
+        present = set(keys.tolist())
+        alive = present.union(self._memory['home'].tolist(), self._memory['former'].tolist())
+        limit = self.config.confirm_frames
+        # What the first answer finds was never seen otherwise; there is nothing to wait for.
+        step = limit if self._first else 1
+        absent = alive - present
+        self._found = {k: max(0, n - 1) for k, n in self._found.items() if k in absent} | {
+            k: min(limit, self._found.get(k, 0) + step) for k in present}
+        self._ids = {k: i for k, i in self._ids.items() if k in alive}
+        support = np.bincount(labels[labels >= 0], minlength=len(keys))
+        for key in keys[np.argsort(-support, kind='stable')].tolist():
+            if self._found[key] >= limit and key not in self._ids:
+                self._ids[key] = self._next_id
+                self._next_id += 1
+        self._first = self._first and not present
+
+    def _held(self, c: Correspondences, tracks: Tracks, keys: IntArray) -> dict[int, Motion]:
+        """Estimate motions that this answer missed from the tracks that are at home in them."""
+        held = {}
+        for key in sorted(self._ids.keys() - set(keys.tolist())):
+            members = np.flatnonzero((tracks['home'] == key)
+                                     & (tracks['dissent'] < self.config.hold_frames))
+            if len(members) < MIN_HELD:
+                continue
+            motion = estimate_motion(c, members, key)
+            if np.mean(_distances(motion, c, members) <= motion.threshold) >= MIN_HELD_SHARE:
+                held[key] = motion
+        return held
+
+    def _steady(self, c: Correspondences, answer: MotionSegmentation, tracks: Tracks,
+                keys: IntArray) -> MotionSegmentation:
         """Leave tracks with their home where its motion explains them too, for some answers."""
         labels, residuals = answer.labels.copy(), answer.residuals.copy()
         for label, (key, motion) in enumerate(zip(keys, answer.motions)):
-            moved = np.flatnonzero((homes == key) & (answer.labels != label)
-                                   & (dissent < self.config.patience))
-            if len(moved):
-                distances = _distances(motion, c, moved)
-                stays = distances <= motion.threshold
-                labels[moved[stays]] = label
-                residuals[moved[stays]] = distances[stays]
+            moved = np.flatnonzero((tracks['home'] == key) & (answer.labels != label)
+                                   & (tracks['dissent'] < self.config.patience))
+            distances = _distances(motion, c, moved)
+            stays = distances <= motion.threshold
+            labels[moved[stays]] = label
+            residuals[moved[stays]] = distances[stays]
         return replace(answer, labels=labels, residuals=residuals)
 
-    def _remember(self, track_ids: IntArray, keys: IntArray, labels: IntArray, homes: IntArray,
-                  dissent: IntArray) -> None:
-        said = np.where(labels >= 0, np.append(keys, OUTLIER)[labels], OUTLIER)
-        dissent = np.where(said == homes, 0, dissent + 1)
-        moves = (said >= 0) & ((homes < 0) | (dissent >= self.config.patience))
-        homes = np.where(moves, said, homes)
-        dissent[moves] = 0
-        order: npt.NDArray[np.intp] = np.argsort(track_ids, kind='stable')
-        self._tracks = track_ids[order]
-        self._homes, self._dissent = homes[order], dissent[order]
-        self._last = said[order]
 
-    def _count(self, keys: IntArray, support: IntArray) -> None:
-        """Count how often each motion was found, and give ids to those found often enough."""
-        alive = {int(k) for k in np.unique(np.concatenate([self._homes, keys]))}
-        now = {int(k) for k in keys}
-        found = {k: max(0, n - 1) for k, n in self._found.items() if k in alive and k not in now}
-        # What the first answer finds was never seen otherwise; there is nothing to wait for.
-        step = self.config.confirm_frames if self._first else 1
-        limit = self.config.confirm_frames
-        found |= {k: min(limit, self._found.get(k, 0) + step) for k in now}
-        self._ids = {k: i for k, i in self._ids.items() if k in alive}
-        for key in keys[np.argsort(-support, kind='stable')]:
-            if found[int(key)] >= limit and int(key) not in self._ids:
-                self._ids[int(key)] = self._next_id
-                self._next_id += 1
-        self._found = found
-        self._first = self._first and not len(keys)
+def _assign(labels: IntArray, votes: IntArray, weight: float, keys: IntArray) -> IntArray:
+    """Return keys with each missing one filled by the Hungarian method on the votes for it."""
+    keys = keys.copy()
+    counts = np.append(keys == OUTLIER, False)[labels] & (votes >= 0)
+    known, column = np.unique(votes[counts], return_inverse=True)
+    if not len(known):
+        return keys
+    shared = np.zeros((len(keys), len(known)))
+    np.add.at(shared, (labels[counts], column), weight)
+    smaller = np.minimum(shared.sum(axis=1)[:, None], shared.sum(axis=0)[None, :])
+    shared[(shared < MIN_SHARED) | (shared < MIN_SHARE * smaller)] = 0.0
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    hit = shared[rows, columns] > 0
+    keys[rows[hit]] = known[columns[hit]]
+    return keys
 
 
 def _distances(motion: Motion, c: Correspondences, index: IntArray) -> FloatArray:
-    """Sampson distances of some points to a motion; infinite where it has no F."""
+    """Distances of some points to a motion: to its homography if it has one, else to its F."""
+    if np.isfinite(motion.homography).all():
+        return homography_distances(motion.homography, c.x1[index], c.x2[index])
     if not np.isfinite(motion.fundamental).all():
         return np.full(len(index), np.inf)
     return sampson_distances(motion.fundamental, c.x1[index], c.x2[index])

@@ -31,6 +31,9 @@ class StreamConfig(Config):
         low=0.0, high=100.0)
     confirm_frames: int = setting(
         3, 'Answers in which a new motion must be found before it is reported.', low=1, high=1000)
+    hold_frames: int = setting(
+        4, 'Successive answers that may miss a motion before it is dropped, while its tracks '
+        'still move as one.', low=0, high=1000)
     patience: int = setting(
         6, 'Successive answers against it after which a track changes its motion.',
         low=1, high=1000)

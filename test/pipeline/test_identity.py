@@ -41,7 +41,7 @@ def id_of_each(result):
 @pytest.fixture
 def identities():
     """Make an empty memory with plain settings."""
-    return MotionIdentities(StreamConfig(confirm_frames=3, patience=4))
+    return MotionIdentities(StreamConfig(confirm_frames=3, patience=4, hold_frames=0))
 
 
 TRACKS = np.arange(60)
@@ -79,13 +79,44 @@ def test_a_motion_that_is_missed_for_some_frames_comes_back_with_its_id(identiti
     np.testing.assert_array_equal(id_of_each(back), TWO)
 
 
-def test_a_motion_that_was_away_for_long_gets_a_new_id(identities):
+def test_a_body_that_stood_still_for_long_goes_on_under_its_id(identities):
     identities.identify(points(TRACKS), answer(TWO))
-    for _ in range(8):
+    for _ in range(50):
         identities.identify(points(TRACKS), answer(np.zeros(60)))
+    back = identities.identify(points(TRACKS), answer(TWO))
+    np.testing.assert_array_equal(id_of_each(back), TWO)
+
+
+def test_a_motion_whose_tracks_are_all_gone_is_a_new_one_when_it_returns(identities):
+    identities.identify(points(TRACKS), answer(TWO))
+    identities.identify(points(TRACKS[:40]), answer(TWO[:40]))
+    later = np.append(TRACKS[:40], np.arange(100, 120))
     for _ in range(3):
-        back = identities.identify(points(TRACKS), answer(TWO))
+        back = identities.identify(points(later), answer(TWO))
     assert ids_of(back) == [0, 2]
+
+
+def test_a_missed_motion_is_held_for_some_answers_while_its_tracks_move_as_one():
+    identities = MotionIdentities(StreamConfig(hold_frames=2, patience=4))
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(50, 400, (60, 2))
+    flow = np.where(TWO[:, None] == 0, (8.0, 0.0), (0.0, 5.0))
+    scene = Correspondences.from_arrays(x1, x1 + flow, (640, 480), TRACKS)
+    identities.identify(scene, answer(TWO, [ROWS_ONLY, COLUMNS_ONLY]))
+    alone = [ROWS_ONLY]
+    swallowed = [identities.identify(scene, answer(np.zeros(60), alone)) for _ in range(3)]
+    np.testing.assert_array_equal(id_of_each(swallowed[0]), TWO)
+    np.testing.assert_array_equal(id_of_each(swallowed[1]), TWO)
+    assert ids_of(swallowed[2]) == [0]
+
+
+def test_a_missed_motion_is_not_held_when_its_tracks_scatter():
+    identities = MotionIdentities(StreamConfig(hold_frames=2, patience=4))
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(50, 400, (60, 2))
+    identities.identify(Correspondences.from_arrays(x1, x1 + 3.0, (640, 480), TRACKS), answer(TWO))
+    scattered = Correspondences.from_arrays(x1, rng.uniform(50, 400, (60, 2)), (640, 480), TRACKS)
+    assert ids_of(identities.identify(scattered, answer(np.where(TWO == 0, 0, -1)))) == [0]
 
 
 def test_a_new_motion_is_reported_once_it_was_found_three_times(identities):
@@ -173,5 +204,5 @@ def test_memory_is_bounded_by_the_tracks_of_the_last_answer(identities):
     for step in range(300):
         tracks = TRACKS + 10 * step
         identities.identify(points(tracks), answer(np.roll(TWO, step)))
-    assert len(identities._tracks) == 60
+    assert len(identities._memory) == 60
     assert len(identities._found) <= 60 and len(identities._ids) <= 60
