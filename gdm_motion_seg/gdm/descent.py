@@ -57,7 +57,7 @@ def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
     With ``outlier_row`` the memberships are (S, K + 1, N) and row 0 is the outlier group. Points without any membership
     take no part.
     """
-    result = np.ascontiguousarray(memberships)
+    result = np.array(memberships, order='C')
     steps = np.full(len(result), config.n2)
     running = np.arange(len(result))
     batch = result.copy()

@@ -447,7 +447,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
 
     The cost is the global dimension plus ``tie_weight`` times the sum of the empirical dimensions. ``labels`` is changed
     in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed otherwise. Returns the
-    number of sweeps used: a sweep without a move is the last.
+    number of sweeps used; it ends when every point has been tried since the last move.
 
     Most points are far from moving. What a rank-one change does to a cluster is estimated first (``prepare_screen``);
     only the moves that come near a decrease are decided by an eigenproblem.
@@ -467,6 +467,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
     squares = np.empty(d)
     # The integrals need powers below 1 of the eigenvalues: delta / 2 < 1.
     screened = epsilon < 0.66
+    unmoved = 0
     for sweep in range(n_sweeps):
         grams[:] = 0.0
         counts[:] = 0
@@ -475,11 +476,13 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
                 _add_square(grams[labels[i]], vectors[i], 1.0)
                 counts[labels[i]] += 1
         stale = np.ones(n_clusters, np.bool_)
-        moved = False
         total = 0.0
         dim_total = 0.0
         now = 0.0
         for i in range(n):
+            if unmoved == n:
+                return sweep + 1
+            unmoved += 1
             own = labels[i]
             if own < 0 and not with_outliers:
                 continue
@@ -544,7 +547,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
                     target = k
             if target == own:
                 continue
-            moved = True
+            unmoved = 0
             labels[i] = target
             if own >= 0:
                 counts[own] -= 1
@@ -557,7 +560,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
                 counts[target] += 1
                 _add_square(grams[target], vector, 1.0)
                 stale[target] = True
-        if not moved:
+        if unmoved == n:
             return sweep + 1
     return n_sweeps
 

@@ -20,6 +20,9 @@ import numpy.typing as npt
 TIE = 1e-3
 """Restarts whose global dimensions differ by less than this share are told apart by the sum of dimensions."""
 
+HOPE = 0.05
+"""After one sweep the default search gives up restarts that lie above the best by more than this share."""
+
 
 @dataclass(frozen=True)
 class GdmResult:
@@ -79,12 +82,11 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
     k = check_n_clusters(n_clusters, len(x))
     memberships = starting_memberships(x, k, config, starts, np.random.default_rng(rng))
     memberships, labels, steps = _descend_and_threshold(x, memberships, config)
-    sweeps, dimensions = _reassign_all(x, labels, k, config)
-    values = np.array([_cost(d, one, config) for d, one in zip(dimensions, labels)])
+    sweeps, dimensions, values = _reassign_all(x, labels, k, config)
     best = _best(values, dimensions, config)
     chosen = labels[best].copy()
     if config.search == 'default' and config.tie_weight > 0.0:
-        _reassign(x, chosen, k, config, config.tie_weight)
+        _reassign(x, chosen, k, config, config.tie_weight, config.n3)
     final = cluster_dimensions(x, hard_memberships(chosen, k), config.epsilon)
     if config.outliers == 'model-reassign':
         chosen = reassign_to_models(x, chosen, final, config)
@@ -110,7 +112,7 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     k = check_n_clusters(max(int(found.max()) + 1, 1) if n_clusters is None else n_clusters, len(x))
     if found.max() >= k:
         raise InputError(f'labels must lie below n_clusters, got {int(found.max())} for n_clusters={k}')
-    _reassign(x, found, k, config, 0.0)
+    _reassign(x, found, k, config, 0.0, config.n3)
     return found
 
 
@@ -139,8 +141,23 @@ def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmCo
 
 
 def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
-                  ) -> tuple[IntArray, FloatArray]:
-    """Reassign the points of every restart in place; return the sweeps used and the (S, K) dimensions."""
+                  ) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Reassign the points of every restart in place; return sweeps, dimensions (S, K) and costs."""
+    if config.search == 'paper':
+        return _reassign_each(x, labels, k, config, config.n3)
+    # One sweep for all, and the rest only for those that may still win.
+    first = min(config.n3, 1)
+    sweeps, dimensions, costs = _reassign_each(x, labels, k, config, first)
+    hopeful = np.flatnonzero(costs <= costs.min() * (1.0 + HOPE))
+    chosen = labels[hopeful]
+    more, dimensions[hopeful], costs[hopeful] = _reassign_each(x, chosen, k, config, config.n3 - first)
+    labels[hopeful] = chosen
+    sweeps[hopeful] += more
+    return sweeps, dimensions, costs
+
+
+def _reassign_each(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, n_sweeps: int,
+                   ) -> tuple[IntArray, FloatArray, FloatArray]:
     sweeps = np.zeros(len(labels), np.int64)
     dimensions = np.zeros((len(labels), k))
     done: dict[bytes, tuple[IntArray, int, FloatArray]] = {}
@@ -150,12 +167,13 @@ def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
         partition = np.append(np.argsort(order), -1)[own]
         key = partition.tobytes()
         if key not in done:
-            used = _reassign(x, partition, k, config, 0.0)
+            used = _reassign(x, partition, k, config, 0.0, n_sweeps)
             done[key] = (partition, used, kernels.hard_dimensions(x, partition, k, config.epsilon))
         partition, sweeps[s], found = done[key]
         labels[s] = np.append(order, -1)[partition]
         dimensions[s, order] = found
-    return sweeps, dimensions
+    costs = np.array([_cost(d, own, config) for d, own in zip(dimensions, labels)])
+    return sweeps, dimensions, costs
 
 
 def _order_of_appearance(labels: IntArray, k: int) -> IntArray:
@@ -165,9 +183,10 @@ def _order_of_appearance(labels: IntArray, k: int) -> IntArray:
     return np.argsort(first[:k], kind='stable')
 
 
-def _reassign(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, tie_weight: float) -> int:
+def _reassign(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, tie_weight: float,
+              n_sweeps: int) -> int:
     return kernels.reassign(x, labels, k, config.epsilon, config.p, tie_weight, config.alpha,
-                            config.outliers == 'naive', config.n3)
+                            config.outliers == 'naive', n_sweeps)
 
 
 def _cost(dimensions: FloatArray, labels: IntArray, config: GdmConfig) -> float:
