@@ -181,6 +181,8 @@ class Body:
     path: Path
     palette: str
     texels_per_metre: float = 220.0
+    contrast: float = 1.0
+    """Contrast of its texture."""
 
     def corners(self) -> FloatArray:
         """Return the (4 Q, 3) corners in the body's own frame."""

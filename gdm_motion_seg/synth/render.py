@@ -70,8 +70,9 @@ class Renderer:
         bodies = [(0, body) for body in scene.world] + list(enumerate(scene.movers, start=1))
         self._bodies = [body for _, body in bodies]
         layouts = [_lay_out(body) for body in self._bodies]
-        self._atlas = Atlas.pack([dead_leaves(texture_size, PALETTES[body.palette], rng)
-                                  for body, (_, texture_size) in zip(self._bodies, layouts)])
+        self._atlas = Atlas.pack([
+            dead_leaves(texture_size, PALETTES[body.palette], rng, body.contrast)
+            for body, (_, texture_size) in zip(self._bodies, layouts)])
         counts = [len(rects) for rects, _ in layouts]
         self._rect = np.concatenate([rects for rects, _ in layouts])
         self._texture = np.repeat(np.arange(len(bodies)), counts)

@@ -60,11 +60,11 @@ def _room() -> tuple[Body, ...]:
                    placed(cylinder(0.22, 5.0), (1.7, -1.1, 8.4)))
     lamps = join(placed(box(0.8, 0.35, 0.8), (1.2, -2.3, 6.2), (0.2, 0.5, 0.0)),
                  placed(box(0.7, 0.4, 0.7), (-2.0, -2.1, 5.6), (-0.1, 0.3, 0.1)))
-    return (Body('room', shell, Still(), 'plaster', 130.0),
-            Body('crates', crates, Still(), 'wood'),
-            Body('shelves', shelf, Still(), 'slate', 180.0),
-            Body('pillars', pillars, Still(), 'plaster', 180.0),
-            Body('lamps', lamps, Still(), 'slate'))
+    return (Body('room', shell, Still(), 'plaster', 95.0, contrast=0.6),
+            Body('crates', crates, Still(), 'wood', 160.0, contrast=0.8),
+            Body('shelves', shelf, Still(), 'slate', 120.0, contrast=0.8),
+            Body('pillars', pillars, Still(), 'slate', 120.0, contrast=0.7),
+            Body('lamps', lamps, Still(), 'wood', 160.0, contrast=0.8))
 
 
 def _drone() -> Orbit:
@@ -76,19 +76,19 @@ def _drone() -> Orbit:
 def _red_box() -> Body:
     path = Orbit(centre=(-0.85, 0.1, 3.5), cosine=(0.4, 0.0, 0.25), sine=(0.0, 0.36, -0.12),
                  period=4.2, turn=(0.3, 0.4, 0.1), spin=(0.25, 0.5, 0.35))
-    return Body('red box', box(0.85, 0.7, 0.75), path, 'brick', 260.0)
+    return Body('red box', box(0.85, 0.7, 0.75), path, 'brick', 200.0, contrast=1.3)
 
 
 def _blue_cylinder() -> Body:
     path = Orbit(centre=(1.0, 0.05, 3.7), cosine=(0.0, -0.4, 0.1), sine=(0.36, 0.1, 0.22),
                  period=4.7, phase=0.6, turn=(0.35, 0.0, 0.3), spin=(-0.3, -0.45, -0.3))
-    return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 260.0)
+    return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 200.0, contrast=1.3)
 
 
 def _green_box() -> Body:
     path = Orbit(centre=(0.1, -0.7, 4.4), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
                  period=3.9, phase=2.2, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
-    return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 240.0)
+    return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 190.0, contrast=1.3)
 
 
 def _static_world() -> Scene:
@@ -98,7 +98,7 @@ def _static_world() -> Scene:
 def _small_mover() -> Scene:
     path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2),
                  period=4.4, turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
-    mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 260.0)
+    mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 220.0, contrast=1.3)
     return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
                  (mover,))
 
@@ -118,7 +118,7 @@ def _planar_motion() -> Scene:
                    period=5.6, swing_cosine=(0.0, 0.05, 0.0), swing_sine=(0.0, -0.03, 0.0))
     path = Orbit(centre=(0.1, 0.75, 3.7), cosine=(0.75, 0.0, 0.1), sine=(-0.05, 0.0, 0.55),
                  period=4.8, spin=(0.0, 0.75, 0.0))
-    cart = Body('cart', box(1.0, 1.1, 0.8), path, 'brick', 260.0)
+    cart = Body('cart', box(1.0, 1.1, 0.8), path, 'brick', 200.0, contrast=1.3)
     return Scene('planar_motion', 'A robot and a cart that drive on the floor.',
                  camera, _room(), (cart,))
 
@@ -138,7 +138,7 @@ def _stop_and_return() -> Scene:
                    (3.6, -0.5, 3.2), (-0.4, 0.3, 3.4), (-16.0, 4.0, 4.0)),
         turns=((0.0, 0.3, 0.0), (0.3, 1.0, 0.5), (0.3, 1.0, 0.5), (0.6, 1.6, 1.2), (0.6, 1.6, 1.2),
                (0.0, 0.6, 0.4), (0.0, -2.0, 2.0)))
-    mover = Body('red box', box(0.9, 0.75, 0.75), path, 'brick', 260.0)
+    mover = Body('red box', box(0.9, 0.75, 0.75), path, 'brick', 200.0, contrast=1.3)
     return Scene('stop_and_return', 'A mover that stops, disappears and returns.', _drone(),
                  _room(), (mover,))
 

@@ -25,7 +25,8 @@ LAYERS = 3.0
 """How often the leaves cover the picture on average; at 3, about 5 % stays bare."""
 
 
-def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generator) -> Image:
+def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generator,
+                contrast: float = 1.0) -> Image:
     """
     Draw a BGR picture of opaque leaves of all sizes.
 
@@ -37,6 +38,8 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
         Colours of the leaves; each leaf varies its colour in brightness.
     rng : numpy.random.Generator
         Source of randomness.
+    contrast : float
+        How far the leaves differ from their mean colour; 0 is a grey wall.
 
     """
     width, height = size
@@ -47,7 +50,7 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
     share = rng.uniform(0.0, 1.0 - (SMALLEST_LEAF / largest)**2, count)
     radii = SMALLEST_LEAF / np.sqrt(1.0 - share)
     centres = rng.uniform((0, 0), size, (count, 2))
-    colours = _shades(palette, count, rng)
+    colours = _shades(palette, count, rng, contrast)
     corners = rng.integers(3, 7, count)
     angles = rng.uniform(0, 2 * np.pi, (count, 1)) + np.arange(6) * (2 * np.pi / corners[:, None])
     spokes = np.stack((np.cos(angles), 0.8 * np.sin(angles)), axis=-1) * radii[:, None, None]
@@ -59,9 +62,12 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
     return picture
 
 
-def _shades(palette: Palette, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
+def _shades(palette: Palette, count: int, rng: np.random.Generator, contrast: float
+            ) -> npt.NDArray[np.float64]:
     chosen = np.asarray(palette, np.float64)[rng.integers(0, len(palette), count)]
-    return np.clip(chosen * rng.uniform(0.45, 1.25, (count, 1)), 20, 235)
+    shades = chosen * rng.uniform(0.45, 1.25, (count, 1))
+    mean = shades.mean(axis=0)
+    return np.clip(mean + contrast * (shades - mean), 15, 240)
 
 
 @dataclass(frozen=True)
