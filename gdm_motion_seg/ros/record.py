@@ -19,6 +19,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.ros.health import LISTENERS
 
 DIAGNOSTICS = '/diagnostics'
 OUTPUTS = {
@@ -64,6 +65,7 @@ class Recorder:
         self._types = {DIAGNOSTICS: OUTPUTS[DIAGNOSTICS]}
         self._types |= OUTPUTS if topics is None else topics
         self._records: list[Record] = []
+        self._heard: set[str] = set()
         self._changed = threading.Condition()
         qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST,
                          reliability=ReliabilityPolicy.RELIABLE)
@@ -74,7 +76,9 @@ class Recorder:
 
     def _take(self, topic: str, raw: bytes) -> None:
         record = Record(topic, raw, time.monotonic(), time.time_ns())
+        heard = _heard(raw) if topic == DIAGNOSTICS else set()
         with self._changed:
+            self._heard |= heard
             self._records.append(record)
             self._changed.notify_all()
 
@@ -106,15 +110,8 @@ class Recorder:
         Discovery has two ends: that a publisher is seen here does not mean that it sees us yet. So
         the node itself must say, in its diagnostics, that somebody listens.
         """
-        wanted = {f'listeners of {topic.partition("/motion_seg/")[2]}'
-                  for topic in self._types if '/motion_seg/' in topic}
-        return self.wait_for(lambda: wanted <= self._heard(), timeout)
-
-    def _heard(self) -> set[str]:
-        """Return which outputs have listeners, by the last diagnostics."""
-        message = self.last(DIAGNOSTICS)
-        return {pair.key for status in (message.status if message else ())
-                for pair in status.values if pair.value != '0'}
+        wanted = self._types.keys() - {DIAGNOSTICS}
+        return self.wait_for(lambda: wanted <= self._heard, timeout)
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, tried whenever a message comes."""
@@ -130,6 +127,14 @@ class Recorder:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
         self._subscriptions.clear()
+
+
+def _heard(raw: bytes) -> set[str]:
+    """Return the topics that have listeners, by what a node says in its diagnostics."""
+    message = deserialize_message(raw, message_class(OUTPUTS[DIAGNOSTICS]))
+    return {f'{status.hardware_id}/{pair.key.removeprefix(LISTENERS)}'
+            for status in message.status for pair in status.values
+            if pair.key.startswith(LISTENERS) and pair.value != '0'}
 
 
 def write_bag(path: Path, records: list[Record], types: Mapping[str, str]) -> None:

@@ -3,7 +3,7 @@
 
 """A rosbag2 onto ROS 2 topics, where ``ros2 bag play`` is not installed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 import threading
@@ -12,10 +12,10 @@ import time
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rosbags.highlevel import AnyReader, AnyReaderError
 from rosgraph_msgs.msg import Clock
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.msgs.clouds import time_of
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.ros.record import message_class
@@ -24,7 +24,7 @@ from gdm_motion_seg.ros.session import wait_until
 CLOCK_PERIOD_S = 0.01
 """Time between two messages on /clock."""
 
-Transform = Callable[[str, bytes], bytes | None]
+Transform = Callable[[str, bytes], Iterable[bytes]]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,14 @@ class Sent:
     """When it was due (time.monotonic)."""
     at: float
     """When it was published (time.monotonic)."""
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    """When the first message of a round was recorded, and when it was played."""
+
+    bag_time: int
+    at: float
 
 
 class BagPlayer:
@@ -61,8 +69,8 @@ class BagPlayer:
     topics
         Those to play, with the names to publish them under; all under their own if not given.
     transform
-        Called with a topic and a message's bytes before it is published; returns the bytes to
-        publish, or None to leave it out.
+        Called with a topic and a message's bytes; returns what is published instead: messages'
+        bytes, none to leave it out.
 
     """
 
@@ -75,18 +83,18 @@ class BagPlayer:
             raise InputError(f'rate must be positive, got {rate!r}')
         self._node = node
         self._rate, self._loop, self._transform = rate, loop, transform
-        self._reader = _open(bag)
-        self._publishers = self._make_publishers(bag, topics, reliable)
+        self._bag = BagReader(bag)
+        self._publishers = self._make_publishers(topics, reliable)
         self._clock = node.create_publisher(Clock, '/clock', 10) if clock else None
         self.sent: list[Sent] = []
 
-    def _make_publishers(self, bag: Path, topics: Mapping[str, str] | None,
+    def _make_publishers(self, topics: Mapping[str, str] | None,
                          reliable: bool) -> dict[str, Publisher]:
-        types = {c.topic: c.msgtype for c in self._reader.connections}
+        types = self._bag.topics
         wanted = {topic: topic for topic in types} if topics is None else topics
         for topic in wanted:
             if topic not in types:
-                raise InputError(f'the bag {bag} has no topic {topic!r}; it has '
+                raise InputError(f'{self._bag.path} has no topic {topic!r}; it has '
                                  f'{", ".join(sorted(types))}')
         qos = QoSProfile(
             depth=10, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE
@@ -97,12 +105,12 @@ class BagPlayer:
     @property
     def duration(self) -> float:
         """Length of the bag in seconds, at rate 1."""
-        return float(self._reader.duration) / 1e9
+        return self._bag.seconds
 
     @property
     def message_count(self) -> int:
         """Count the messages of the topics that are played."""
-        return sum(c.msgcount for c in self._reader.connections if c.topic in self._publishers)
+        return sum(map(self._bag.count, self._publishers))
 
     def wait_for_subscribers(self, timeout: float, topic: str | None = None) -> bool:
         """Wait until somebody listens to a topic (any of them if not given)."""
@@ -119,35 +127,31 @@ class BagPlayer:
                 return
 
     def _play_once(self, stop: threading.Event, progress: Callable[[int], None] | None) -> None:
-        start = time.monotonic()
-        for count, (topic, bag_time, raw) in enumerate(self._messages(), 1):
-            due = start + (bag_time - self._reader.start_time) / 1e9 / self._rate
-            if not self._wait(due, start, stop):
+        beginning = None
+        for count, (topic, _, bag_time, raw) in enumerate(self._bag.raw(*self._publishers), 1):
+            beginning = beginning or _Beginning(bag_time, time.monotonic())
+            due = beginning.at + (bag_time - beginning.bag_time) / 1e9 / self._rate
+            if not self._wait(due, beginning, stop):
                 return
-            data = self._transform(topic, raw) if self._transform else raw
-            if data is not None:
+            for data in self._transform(topic, raw) if self._transform else (bytes(raw),):
                 self._publishers[topic].publish(data)
                 self.sent.append(Sent(topic, bag_time, due, time.monotonic()))
             if progress:
                 progress(count)
 
-    def _messages(self) -> Iterator[tuple[str, int, bytes]]:
-        chosen = [c for c in self._reader.connections if c.topic in self._publishers]
-        for connection, timestamp, raw in self._reader.messages(chosen):
-            yield connection.topic, timestamp, bytes(raw)
-
-    def _wait(self, due: float, start: float, stop: threading.Event) -> bool:
+    def _wait(self, due: float, beginning: '_Beginning', stop: threading.Event) -> bool:
         """Wait for the time of a message, with the clock ticking; False if stopped meanwhile."""
         while (left := due - time.monotonic()) > 0:
-            self._tick(start)
+            self._tick(beginning)
             if stop.wait(min(left, CLOCK_PERIOD_S) if self._clock else left):
                 return False
-        self._tick(start)
+        self._tick(beginning)
         return not stop.is_set()
 
-    def _tick(self, start: float) -> None:
+    def _tick(self, beginning: '_Beginning') -> None:
         if self._clock is not None:
-            now = self._reader.start_time + round((time.monotonic() - start) * self._rate * 1e9)
+            played = (time.monotonic() - beginning.at) * self._rate
+            now = beginning.bag_time + round(played * 1e9)
             self._clock.publish(Clock(clock=time_of(ros_types(), now)))
 
     def close(self) -> None:
@@ -155,7 +159,7 @@ class BagPlayer:
         for publisher in (*self._publishers.values(), self._clock):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
-        self._reader.close()
+        self._bag.close()
 
     def __enter__(self) -> 'BagPlayer':
         """Return itself."""
@@ -164,14 +168,3 @@ class BagPlayer:
     def __exit__(self, *_: object) -> None:
         """Give everything back."""
         self.close()
-
-
-def _open(bag: Path) -> AnyReader:
-    if not Path(bag).exists():
-        raise InputError(f'there is no bag {bag}')
-    try:
-        reader = AnyReader([Path(bag)])
-        reader.open()
-    except AnyReaderError as error:
-        raise InputError(f'the bag {bag} cannot be read: {error}') from None
-    return reader

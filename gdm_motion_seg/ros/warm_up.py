@@ -23,7 +23,10 @@ def warm_up(config: PipelineConfig) -> float:
     """
     start = time.monotonic()
     pairing = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1, mask_path='')
-    pipeline = MotionPipeline(replace(config, tracking=pairing))
+    # The same code as later, but not as much of it.
+    few = replace(config.segmentation.gdm, n1=min(config.segmentation.gdm.n1, 2), n2=2, n3=2)
+    short = replace(config.segmentation, gdm=few)
+    pipeline = MotionPipeline(replace(config, tracking=pairing, segmentation=short))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
     return time.monotonic() - start

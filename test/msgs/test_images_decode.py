@@ -133,11 +133,12 @@ def test_cv_bridge_and_our_own_conversion_agree(encoding, padding):
     from sensor_msgs.msg import Image
     plain = message(EXPECTED[encoding][0], encoding, padding)
     sent = Image(**{**vars(plain), 'data': list(plain.data)})
-    np.testing.assert_array_equal(decode_image(sent, bridge=True), decode_image(sent, bridge=False))
+    np.testing.assert_array_equal(decode_image(sent), decode_image(sent, bridge=False))
 
 
 def test_a_broken_cv_bridge_is_not_needed(monkeypatch):
     class Broken:
+
         def imgmsg_to_cv2(self, *args, **kwargs):
             raise RuntimeError('compiled against another numpy')
 
@@ -193,8 +194,8 @@ def jpeg_bomb():
     (compressed(BGR, data=jpeg_bomb()), '65535 x 65535 pixels, more than the limit'),
     (compressed(BGR, data=b'\xff\xd8\xff\xd9'), 'ends within its header'),
     (compressed(BGR, data=b'\xff\xd8\x00\x00\x00\x00'), 'damaged at byte 2'),
-], ids=['empty', 'wrong format', 'header cut', 'png cut', 'jpeg cut', 'jpeg header cut', 'png bomb',
-        'jpeg bomb', 'nothing in it', 'damaged'])
+], ids=['empty', 'wrong format', 'header cut', 'png cut', 'jpeg cut', 'jpeg header cut',
+        'png bomb', 'jpeg bomb', 'nothing in it', 'damaged'])
 def test_compressed_data_that_cannot_be_used_is_refused_with_the_reason(sent, reason):
     with pytest.raises(InputError, match='.') as caught:
         decode_compressed(sent)

@@ -127,7 +127,7 @@ def test_ros_and_rosbags_give_the_same_bytes(result):
     with_ros, without = messages(ros_types(), result), messages(rosbags_types(), result)
     for name in with_ros:
         kind = name.split()[0]
-        # Fast CDR leaves padding between fields as it was in memory, so it goes through rosbags once.
+        # Fast CDR leaves padding between fields as it was in memory; rosbags clears it.
         raw = rclpy_serialization.serialize_message(with_ros[name])
         same = store.serialize_cdr(store.deserialize_cdr(raw, kind), kind)
         assert bytes(same) == bytes(store.serialize_cdr(without[name], kind)), name

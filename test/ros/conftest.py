@@ -1,17 +1,58 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The other end of the node's topics, for tests over real DDS between two processes."""
+"""A rendered scene with its truth, and the other end of the node's topics."""
 
+import numpy as np
 import pytest
 
-rclpy = pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+from gdm_motion_seg.bench.faults import Moment
+from gdm_motion_seg.synth.render import Renderer
+from gdm_motion_seg.synth.scenes import scene_named
+from gdm_motion_seg.synth.truth import Truth, UNSCORED
 
-from gdm_motion_seg.ros.session import Session  # noqa: E402, I100
+GAP = 5
+FRAMES = 26
+PERIOD = 33_333_333
+FRAME_ID = 'camera'
+
+
+class SceneStream:
+    """A short stream of frames of a small body that moves before a moving camera."""
+
+    settings = {'tracking.frame_gap': GAP, 'stream.confirm_frames': 1, 'diagnostics_period_s': 0.1}
+
+    def __init__(self):
+        """Render the frames."""
+        renderer = Renderer(scene_named('small_mover'), (320, 240), 30.0)
+        self.frames = [renderer.frame(i) for i in range(FRAMES)]
+        self.truth = Truth.of_scene(renderer.scene, renderer.camera, self.frames)
+
+    def moment(self, types, index, start=10**9):
+        """Return frame ``index`` of the stream, if it began at ``start``."""
+        return Moment(types, self.frames[index].image, start + index * PERIOD, PERIOD, FRAME_ID,
+                      np.random.default_rng(index))
+
+    def share_right(self, rows, index):
+        """Return the share of right labels among the labelled keypoints of frame ``index``."""
+        older, newer = (self.frames[i].stamp for i in (index - GAP, index))
+        true = self.truth.point_labels(older, newer, np.stack([rows['u'], rows['v']], axis=1))
+        known = (true != UNSCORED) & (rows['label'] >= 0)
+        # The static world is what most keypoints lie on, whatever its id.
+        world = np.bincount(rows['label'][known & (true == 0)]).argmax()
+        return float(np.mean((rows['label'] == world)[known] == (true == 0)[known]))
+
+
+@pytest.fixture(scope='session')
+def scene():
+    """Give a rendered stream of frames."""
+    return SceneStream()
 
 
 @pytest.fixture(scope='module')
 def session():
     """Give a node of this process in a domain of its own."""
+    pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+    from gdm_motion_seg.ros.session import Session
     with Session() as this:
         yield this

@@ -1,46 +1,301 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node in a process of its own, images in and keypoints out over real DDS."""
+"""The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
 
-from pathlib import Path
-import sys
+import threading
 
-import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+psutil = pytest.importorskip('psutil')
 
-from gdm_motion_seg.msgs.clouds import header_of, rows_from_cloud, stamp_of  # noqa: E402, I100
-from gdm_motion_seg.msgs.images import encode_image  # noqa: E402
+from lifecycle_msgs.msg import Transition  # noqa: E402, I100
+from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
+from rcl_interfaces.msg import Parameter, ParameterValue  # noqa: E402
+from rcl_interfaces.srv import DescribeParameters, SetParametersAtomically  # noqa: E402
+from rclpy.qos import qos_profile_sensor_data  # noqa: E402
+from sensor_msgs.msg import CompressedImage, Image  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402, I100
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
-from gdm_motion_seg.ros.record import Recorder  # noqa: E402
-from gdm_motion_seg.ros.session import wait_until  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parent))
-from scene_images import grey_frame  # noqa: E402, I100
+from gdm_motion_seg.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
+from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
-PERIOD = 33_333_333
+CLOUD = 'sensor_msgs/msg/PointCloud2'
+CYCLES = 10
+FAST = {'diagnostics_period_s': 0.1}
+RELIABLE = {**FAST, 'image_reliability': 'reliable'}
 
 
-def test_keypoints_come_out_for_images_that_go_in(session, tmp_path):
-    types = ros_types()
-    recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
-    publisher = session.node.create_publisher(types.Image, 'image', 1)
-    with NodeProcess({'tracking.frame_gap': 2}, log=tmp_path / 'log') as node:
-        assert wait_until(publisher.get_subscription_count, 60), node.output()
-        assert recorder.wait_for_publishers(20), node.output()
-        for index in range(6):
-            header = header_of(types, (100 + index) * PERIOD, 'camera')
-            publisher.publish(encode_image(types, header, grey_frame(index)))
-            assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > index, 20), \
-                node.output()
+def camera(session):
+    """Return a publisher of images."""
+    return session.node.create_publisher(Image, 'image', 1)
+
+
+def values_of(recorder):
+    """Return the values of the last diagnostics."""
+    message = recorder.last(DIAGNOSTICS)
+    return {pair.key: pair.value for status in (message.status if message else ())
+            for pair in status.values}
+
+
+def say(recorder, text):
+    """Whether a message of the diagnostics so far contains a text."""
+    return any(text in status.message for message in recorder.messages(DIAGNOSTICS)
+               for status in message.status)
+
+
+@pytest.fixture
+def recorder(session):
+    """Give a recorder of the keypoints."""
+    this = Recorder(session.node, {KEYPOINTS: CLOUD})
+    yield this
+    this.close()
+
+
+def feed(scene, images, recorder, indices, start=10**9):
+    """Send frames one by one and wait for the answer to each."""
+    for index in indices:
+        moment = scene.moment(ros_types(), index, start)
+        known = len(recorder.records(KEYPOINTS))
+        images.publish(moment.message())
+        assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > known, 60)
+
+
+def change_state(session, transition):
+    """Ask the node for a transition."""
+    request = ChangeState.Request(transition=Transition(id=transition))
+    return session.call(ChangeState, '/motion_seg/change_state', request, 60).success
+
+
+def state(session):
+    """Return the node's state in the life cycle."""
+    return session.call(GetState, '/motion_seg/get_state', GetState.Request(), 60) \
+        .current_state.label
+
+
+def test_configure_activate_deactivate_cleanup_ten_times_with_images_leaves_nothing_behind(
+        session, scene, tmp_path, recorder):
+    images, stop = camera(session), threading.Event()
+
+    def play():
+        index = 0
+        while not stop.wait(0.02):
+            moment = scene.moment(ros_types(), index % 26, 10**9 + (index // 26) * 10**9)
+            images.publish(moment.message())
+            index += 1
+
+    threads, memory = [], []
+    with NodeProcess({'autostart': False, **FAST}, log=tmp_path / 'log') as node:
+        camera_thread = threading.Thread(target=play)
+        camera_thread.start()
+        try:
+            for _ in range(CYCLES):
+                assert state(session) == 'unconfigured'
+                assert change_state(session, Transition.TRANSITION_CONFIGURE)
+                assert images.get_subscription_count() == 0
+                assert change_state(session, Transition.TRANSITION_ACTIVATE)
+                known = len(recorder.records(KEYPOINTS))
+                assert recorder.wait_for(
+                    lambda: len(recorder.records(KEYPOINTS)) > known + 3, 60), node.output()
+                assert change_state(session, Transition.TRANSITION_DEACTIVATE)
+                assert wait_until(lambda: images.get_subscription_count() == 0, 20)
+                assert change_state(session, Transition.TRANSITION_CLEANUP)
+                assert wait_until(lambda: session.node.count_publishers(KEYPOINTS) == 0, 20)
+                process = psutil.Process(node.process.pid)
+                threads.append(process.num_threads())
+                memory.append(process.memory_info().rss / 2**20)
+        finally:
+            stop.set()
+            camera_thread.join()
+        assert node.stop() == 0
+        assert 'Traceback' not in node.output()
+    session.node.destroy_publisher(images)
+    assert threads[-1] <= threads[0], threads
+    assert memory[-1] - memory[1] < 20, memory
+
+
+def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path):
+    with NodeProcess({'autostart': False}, log=tmp_path / 'log') as node:
+        assert state(session) == 'unconfigured'
+        with pytest.raises(Exception, match='did not answer'):
+            session.call(ChangeState, '/motion_seg/change_state', ChangeState.Request(
+                transition=Transition(id=Transition.TRANSITION_ACTIVATE)), 1.0)
+        assert state(session) == 'unconfigured'
+        assert node.stop() == 0
+        assert 'Traceback' not in node.output()
+
+
+def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tmp_path, recorder):
+    images = camera(session)
+    endless = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
+               'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000,
+               'segmentation.gdm.n2': 1000, **RELIABLE}
+    with NodeProcess(endless, log=tmp_path / 'log') as node:
+        assert wait_until(images.get_subscription_count, 120), node.output()
+        assert recorder.wait_for_publishers(60), node.output()
+        feed(scene, images, recorder, [0])
+        images.publish(scene.moment(ros_types(), 1).message())
+        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 60)
         assert node.stop() == 0, node.output()
-    clouds = recorder.messages(KEYPOINTS)
-    assert [stamp_of(cloud.header) for cloud in clouds] == [(100 + i) * PERIOD for i in range(6)]
+        assert 'Traceback' not in node.output()
+    session.node.destroy_publisher(images)
+
+
+@pytest.fixture(scope='module')
+def running(session, scene, tmp_path_factory):
+    """Give a running node that several tests use, its camera and a listener."""
+    log = tmp_path_factory.mktemp('node') / 'log'
+    listener, images = Recorder(session.node, {KEYPOINTS: CLOUD}), camera(session)
+    with NodeProcess({**scene.settings, **RELIABLE}, log=log) as node:
+        assert wait_until(images.get_subscription_count, 120), node.output()
+        assert listener.wait_for_publishers(60), node.output()
+        yield node, images, listener
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
+    listener.close()
+
+
+def test_every_answer_carries_the_stamp_and_the_frame_id_of_its_image(running, scene):
+    node, images, listener = running
+    listener.clear()
+    feed(scene, images, listener, range(10), start=2 * 10**12)
+    clouds = listener.messages(KEYPOINTS)
+    stamps = [scene.moment(ros_types(), index, 2 * 10**12).stamp for index in range(10)]
+    assert [stamp_of(cloud.header) for cloud in clouds] == stamps
     assert {cloud.header.frame_id for cloud in clouds} == {'camera'}
-    rows = rows_from_cloud(clouds[-1])
-    assert len(rows) > 50
-    assert np.isfinite(rows['x']).all() and (rows['z'] == 1).all()
+    assert scene.share_right(rows_from_cloud(clouds[-1]), 9) > 0.95
+
+
+def set_parameters(session, **values):
+    """Set parameters together; returns the result."""
+    kinds = {bool: (1, 'bool_value'), int: (2, 'integer_value'), float: (3, 'double_value'),
+             str: (4, 'string_value')}
+    parameters = []
+    for name, value in values.items():
+        number, field = kinds[type(value)]
+        parameters.append(Parameter(name=name.replace('__', '.'), value=ParameterValue(
+            type=number, **{field: value})))
+    return session.call(SetParametersAtomically, '/motion_seg/set_parameters_atomically',
+                        SetParametersAtomically.Request(parameters=parameters)).result
+
+
+def test_a_parameter_that_may_change_takes_effect_between_two_frames(session, running, scene):
+    node, images, listener = running
+    feed(scene, images, listener, range(8), start=3 * 10**12)
+    assert set_parameters(session, tracking__max_tracks=60, tracking__frame_gap=2).successful
+    feed(scene, images, listener, range(8, 14), start=3 * 10**12)
+    assert 0 < len(rows_from_cloud(listener.last(KEYPOINTS))) <= 60
+    assert set_parameters(session, tracking__max_tracks=500, tracking__frame_gap=5).successful
+
+
+@pytest.mark.parametrize('values, reason', [
+    ({'tracking__max_tracks': 3}, 'range'),
+    ({'tracking__max_tracks': 'many'}, 'type'),
+    ({'segmentation__method': 'magic'}, 'segmentation.method must be one of gdm'),
+    ({'image_transport': 'compressed'}, 'read-only'),
+    ({'colour': 3}, 'undeclared'),
+    ({'tracking__mask_path': '/nowhere/mask.png'}, 'there is no file'),
+    ({'tracking__frame_gap': 3, 'segmentation__method': 'magic'}, 'must be one of'),
+])
+def test_a_bad_value_is_refused_with_a_reason(session, running, values, reason):
+    result = set_parameters(session, **values)
+    assert not result.successful
+    assert reason in result.reason
+
+
+def test_parameters_describe_themselves(session, running):
+    names = ['tracking.max_tracks', 'segmentation.gdm.epsilon', 'image_transport']
+    tracks, epsilon, transport = session.call(
+        DescribeParameters, '/motion_seg/describe_parameters',
+        DescribeParameters.Request(names=names)).descriptors
+    assert tracks.integer_range[0].from_value == 8
+    assert epsilon.floating_point_range[0].to_value == 1.0
+    assert 'empirical dimension' in epsilon.description
+    assert transport.read_only
+    assert 'raw, compressed' in transport.additional_constraints
+
+
+def test_reset_forgets_the_tracks(session, running, scene):
+    node, images, listener = running
+    feed(scene, images, listener, range(8), start=4 * 10**12)
+    assert len(rows_from_cloud(listener.last(KEYPOINTS)))
+    assert session.call(Trigger, '/motion_seg/reset', Trigger.Request()).success
+    feed(scene, images, listener, [8], start=4 * 10**12)
+    assert len(rows_from_cloud(listener.last(KEYPOINTS))) == 0
+
+
+def test_the_diagnostics_tell_rates_latencies_drops_tracks_and_motions(running):
+    node, images, listener = running
+    assert listener.wait_for(lambda: values_of(listener).get('tracks', '0') != '', 20)
+    values = values_of(listener)
+    for key in ('rate (Hz)', 'received', 'dropped', 'refused', 'answered', 'failed', 'tracks',
+                'latency p50 (ms)', 'latency p95 (ms)', 'motions', 'last problem', 'topic'):
+        assert key in values
+
+
+def test_messages_are_built_only_for_listeners(session, running, scene):
+    node, images, listener = running
+    assert values_of(listener)['listeners of debug_image'] == '0'
+    overlay = Recorder(session.node, {'/motion_seg/debug_image': 'sensor_msgs/msg/Image'})
+    assert overlay.wait_for_publishers(20)
+    feed(scene, images, listener, range(3), start=5 * 10**12)
+    assert overlay.wait_for(lambda: overlay.records('/motion_seg/debug_image'), 20)
+    picture = overlay.last('/motion_seg/debug_image')
+    assert (picture.width, picture.height, picture.encoding) == (320, 240, 'bgr8')
+    overlay.close()
+
+
+def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp_path):
+    listener = Recorder(session.node, {})
+    quick = {'watchdog_s': 0.5, **RELIABLE}
+    with NodeProcess(quick, {'image': '/front/image_raw'}, log=tmp_path / 'log') as node:
+        assert listener.wait_for(
+            lambda: say(listener, 'nobody publishes on /front/image_raw'), 60), node.output()
+        wrong = session.node.create_publisher(Image, '/front/image_raw', qos_profile_sensor_data)
+        assert listener.wait_for(lambda: say(
+            listener, 'gdm_motion_seg_client publishes on /front/image_raw with a quality of '
+            'service that cannot be received: Best effort publisher and reliable subscription'),
+            60), node.output()
+        session.node.destroy_publisher(wrong)
+        with Session('other') as other:
+            other.node.create_publisher(CompressedImage, '/front/image_raw', 1)
+            assert listener.wait_for(lambda: say(
+                listener, 'other publishes on /front/image_raw sensor_msgs/msg/CompressedImage '
+                'instead of sensor_msgs/msg/Image'), 60), node.output()
+        assert node.stop() == 0
+    listener.close()
+
+
+@pytest.mark.parametrize('settings, sentence', [
+    ({'tracking.max_track': 100},
+     "there is no parameter called 'tracking.max_track'; did you mean 'tracking.max_tracks'?"),
+    ({'tracking.max_tracks': 3}, 'tracking.max_tracks must lie in 8 to 20000, got 3'),
+    ({'tracking.max_tracks': 'many'}, "tracking.max_tracks must be of type int, got 'many'"),
+    ({'segmentation.method': 'magic'}, 'segmentation.method must be one of gdm'),
+    ({'tracking.mask_path': '/nowhere/mask.png'}, 'there is no file'),
+])
+def test_a_bad_start_value_ends_the_node_with_one_sentence(settings, sentence, tmp_path):
+    node = NodeProcess(settings, log=tmp_path / 'log').start()
+    assert node.process.wait(60) == 2
+    assert sentence in node.output()
+    assert 'Traceback' not in node.output()
+
+
+def test_the_shipped_parameter_file_is_taken(session, tmp_path):
+    from gdm_motion_seg.resources import resource
+    path = resource('config', 'motion_seg.yaml')
+    text = path.read_text().replace('max_tracks: 500', 'max_tracks: 123')
+    changed = tmp_path / 'changed.yaml'
+    changed.write_text(text)
+    with NodeProcess({'autostart': False}, log=tmp_path / 'log',
+                     arguments=['--params-file', str(changed), '-r', '__ns:=/robot']) as node:
+        from rcl_interfaces.srv import GetParameters
+        values = session.call(GetParameters, '/robot/motion_seg/get_parameters',
+                              GetParameters.Request(names=['tracking.max_tracks']), 60).values
+        assert values[0].integer_value == 123
+        assert node.stop() == 0
