@@ -22,10 +22,10 @@ from gdm_motion_seg.geometry.normalization import (
 __all__ = [
     'apply_homography', 'Camera', 'classify_motion', 'Correspondences', 'decompose_essential',
     'embed', 'epipolar_parallax', 'epipoles', 'essential_from_fundamental', 'fit_fundamental',
-    'fit_fundamental_robust', 'fit_fundamental_samples', 'fit_fundamentals', 'fit_homography', 'fundamental_from_pose',
-    'hartley_transform', 'homography_distances', 'image_transform', 'KindDecision',
-    'kronecker_embedding', 'linear_embedding', 'MotionKind', 'normalize_image_points',
-    'parallax_angles', 'pixel_unit', 'Pose', 'rays_from_pixels', 'recover_pose', 'refine_fundamental',
-    'refine_homography', 'refine_pose', 'sampson_distances', 'symmetric_transfer_distances',
-    'triangulate',
+    'fit_fundamental_robust', 'fit_fundamental_samples', 'fit_fundamentals', 'fit_homography',
+    'fundamental_from_pose', 'hartley_transform', 'homography_distances', 'image_transform',
+    'KindDecision', 'kronecker_embedding', 'linear_embedding', 'MotionKind',
+    'normalize_image_points', 'parallax_angles', 'pixel_unit', 'Pose', 'rays_from_pixels',
+    'recover_pose', 'refine_fundamental', 'refine_homography', 'refine_pose',
+    'sampson_distances', 'symmetric_transfer_distances', 'triangulate',
 ]

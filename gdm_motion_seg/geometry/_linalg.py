@@ -240,3 +240,16 @@ def matmul3(a: FloatArray, b: FloatArray) -> FloatArray:
             for j in range(3):
                 c[i, j] += a[i, k] * b[k, j]
     return c
+
+
+@njit(cache=True)
+def inverse_camera(k: FloatArray) -> FloatArray:
+    """Inverse of an upper triangular camera matrix."""
+    inverse = np.zeros((3, 3))
+    inverse[0, 0] = 1.0 / k[0, 0]
+    inverse[1, 1] = 1.0 / k[1, 1]
+    inverse[2, 2] = 1.0
+    inverse[0, 1] = -k[0, 1] / (k[0, 0] * k[1, 1])
+    inverse[0, 2] = (k[0, 1] * k[1, 2] - k[0, 2] * k[1, 1]) / (k[0, 0] * k[1, 1])
+    inverse[1, 2] = -k[1, 2] / k[1, 1]
+    return inverse

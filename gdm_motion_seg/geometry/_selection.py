@@ -9,7 +9,7 @@ import numpy as np
 from gdm_motion_seg.geometry import _projective
 from gdm_motion_seg.geometry._epipolar import (
     eight_point, eight_point_samples, refine_rank_two, sampson)
-from gdm_motion_seg.geometry._linalg import matmul3, svd3
+from gdm_motion_seg.geometry._linalg import inverse_camera, matmul3, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray
 
 PRIOR_NOISE_PX = 0.7
@@ -35,8 +35,9 @@ CAP = 50.0
 """Squared noise at which a residual stops to count: it is an outlier."""
 PRICE_OF_DEPTH, PRICE_FOR_FEW, HIGHEST_PRICE = 2.0, 100.0, 8.0
 """Squared noise that the freedom of a point along its epipolar line must save: the first, plus the
-second over the number of points, up to the third. In Torr's GRIC it is ln 4; but on a plane F may choose its epipole to suit the
-noise. At this price 99 % of simulated planes with up to 1 px of noise stay planes."""
+second over the number of points, up to the third. In Torr's GRIC it is ln 4; but on a plane F may
+choose its epipole to suit the noise. At this price 99 % of simulated planes with up to 1 px of
+noise stay planes."""
 FOCAL_FACTORS = (0.4, 1.4)
 """Focal lengths to try, over the guessed one: 0.5 to 1.7 times the longer side of the image."""
 _GOLDEN = 0.6180339887498949
@@ -49,7 +50,7 @@ GENERAL, ON_PLANE, ON_LINE, ROTATING, STILL = 0, 1, 2, 3, 4
 @njit(cache=True)
 def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: float) -> float:
     """
-    Standard deviation of the noise of a coordinate, from the distances to a fitted model.
+    Estimate the standard deviation of a coordinate's noise from distances to a fitted model.
 
     The distances have one residual each (Sampson to F) or two (to a homography). Robust: from the
     median, then from those under 3 (3.5) standard deviations; corrected for the fitted
@@ -63,7 +64,7 @@ def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: fl
     # Squared median, squared cut, and mean square under the cut, of unit noise.
     median2, cut2, mean2 = (0.4549, 9.0, 0.9733) if residuals == 1 else (1.3863, 12.25, 1.9731)
     squared = distances * distances
-    variance = np.median(squared) / median2
+    variance: float = np.median(squared) / median2
     for _ in range(3):
         total, count = 0.0, 0
         for i in range(n):
@@ -156,7 +157,7 @@ def robust_homography(x1: FloatArray, x2: FloatArray, loss: float) -> FloatArray
 @njit(cache=True)
 def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_guess: bool,
            unit: float) -> tuple[int, float, float, FloatArray, FloatArray]:
-    """Kind of the motion, noise, distance from a homography, the homography, and the rotation."""
+    """Kind of the motion, noise, median distance from a homography, that one, and a rotation."""
     n = x1.shape[0]
     epipolar = _distances(f, x1, x2)
     noise = noise_scale(epipolar, 1, 7, unit)
@@ -165,7 +166,7 @@ def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_gues
     saved = _capped(transfer, noise) - _capped(epipolar, noise)
     price = min(PRICE_OF_DEPTH + PRICE_FOR_FEW / n, HIGHEST_PRICE)
     on_line = min(_thickness(x1), _thickness(x2)) < 2.0 * noise
-    depth = np.sqrt(np.mean(np.minimum(transfer, 100.0 * noise) ** 2))
+    depth = np.median(transfer)
     if saved > price * (n - 1) and not on_line:
         return GENERAL, noise, depth, h, np.eye(3)
     # The homography is the better witness of the noise now: two residuals a point, and F may
@@ -191,7 +192,7 @@ def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_gues
 def rotation_homography(x1: FloatArray, x2: FloatArray, weights: FloatArray,
                         k: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rotation R that turns the first rays into the second (Wahba's problem), and K R K^-1."""
-    k_inv = np.linalg.inv(k)
+    k_inv = inverse_camera(k)
     profile = np.zeros((3, 3))
     a = np.empty(3)
     b = np.empty(3)

@@ -14,7 +14,7 @@ from numba import njit
 import numpy as np
 
 from gdm_motion_seg.geometry import _epipolar
-from gdm_motion_seg.geometry._linalg import matmul3, rotation_exp, svd3
+from gdm_motion_seg.geometry._linalg import inverse_camera, matmul3, rotation_exp, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.geometry.fundamental import checked_points, checked_weights, unit_norm
 
@@ -305,19 +305,6 @@ def _fundamental(rotation: FloatArray, t: FloatArray, k_inv: FloatArray) -> Floa
 
 
 @njit(cache=True)
-def _inverse_camera(k: FloatArray) -> FloatArray:
-    """Inverse of an upper triangular camera matrix."""
-    inverse = np.zeros((3, 3))
-    inverse[0, 0] = 1.0 / k[0, 0]
-    inverse[1, 1] = 1.0 / k[1, 1]
-    inverse[2, 2] = 1.0
-    inverse[0, 1] = -k[0, 1] / (k[0, 0] * k[1, 1])
-    inverse[0, 2] = (k[0, 1] * k[1, 2] - k[0, 2] * k[1, 1]) / (k[0, 0] * k[1, 1])
-    inverse[1, 2] = -k[1, 2] / k[1, 1]
-    return inverse
-
-
-@njit(cache=True)
 def _vote(r: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatArray, k_inv: FloatArray,
           least: float) -> tuple[float, float, FloatArray]:
     """
@@ -360,7 +347,7 @@ def _vote(r: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatArray, k_inv: F
 @njit(cache=True)
 def _recover(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray, k: FloatArray,
              loss: float, iterations: int) -> tuple[FloatArray, FloatArray, float, float]:
-    k_inv = _inverse_camera(k)
+    k_inv = inverse_camera(k)
     least = loss / np.sqrt(k[0, 0] * k[1, 1])
     r1, r2, t = _decompose(matmul3(matmul3(k.T.copy(), f), k))
     forward1, backward1, sines1 = _vote(r1, t, x1, x2, k_inv, least)
@@ -420,7 +407,7 @@ def _refine_pose(rotation: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatA
     unit[0, 0] /= focal
     unit[0, 1] /= focal
     unit[1, 1] /= focal
-    k_inv = _inverse_camera(unit)
+    k_inv = inverse_camera(unit)
     loss2 = (loss / focal) ** 2
     r = rotation.copy()
     d = t / np.sqrt((t * t).sum())

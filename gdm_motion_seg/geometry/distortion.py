@@ -167,7 +167,7 @@ class Camera:
 
     def _is_round_trip(self, rays: FloatArray, pixels: FloatArray) -> npt.NDArray[np.bool_]:
         """Whether the rays project back onto their pixels: OpenCV's inverses fail in silence."""
-        finite = np.isfinite(rays).all(axis=1) & (np.abs(rays[:, :2]) < 1e5).all(axis=1)
+        finite: npt.NDArray[np.bool_] = np.all(np.abs(rays) < 1e5, axis=1)
         safe = np.where(finite[:, None], rays, 0.0)
         zero = np.zeros(3)
         if self.model in FISHEYE_MODELS:

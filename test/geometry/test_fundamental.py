@@ -12,9 +12,8 @@ import pytest
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry import (
-    epipoles, fit_fundamental, fit_fundamental_robust, fit_fundamental_samples, fit_fundamentals,
-    refine_fundamental, sampson_distances)
-from gdm_motion_seg.geometry import _epipolar
+    _epipolar, epipoles, fit_fundamental, fit_fundamental_robust, fit_fundamental_samples,
+    fit_fundamentals, refine_fundamental, sampson_distances)
 
 PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)
 
