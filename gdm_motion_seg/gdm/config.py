@@ -39,6 +39,10 @@ class GdmConfig(Config):
         choices=('classic', 'naive', 'known-fraction', 'model-reassign'))
     alpha: float = setting(
         0.01, 'Price of putting one point into the outlier group.', low=0.0, high=10.0)
+    outlier_price: str = setting(
+        'quadratic', 'What an outlier membership m costs in the descent: quadratic (alpha m^2 / 2, '
+        'whose derivative alpha m the paper prints) or linear (alpha m).',
+        choices=('quadratic', 'linear'))
     outlier_fraction: float = setting(
         0.2, 'Share of the points that known-fraction and model-reassign set aside.',
         low=0.0, high=0.99)

@@ -64,7 +64,8 @@ def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
     quiet = np.zeros(len(result), np.int64)
     rule = kernels.NO_OUTLIER_ROW
     if outlier_row:
-        rule = kernels.ALPHA_M if config.search == 'paper' else kernels.ALPHA
+        quadratic = config.outlier_price == 'quadratic'
+        rule = kernels.QUADRATIC_PRICE if quadratic else kernels.LINEAR_PRICE
     for step in range(config.n2):
         _, factors = gradient_factors(monomials, batch[:, int(outlier_row):], config.epsilon, config.p)
         changes = kernels.take_step(batch, factors, config.alpha, rule, config.step)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.validation import (
-    check_alpha, check_epsilon, check_p, check_partition, check_vectors, FloatArray)
+    check_alpha, check_epsilon, check_p, check_partition, check_price, check_vectors, FloatArray)
 
 RANK_TOLERANCE = 1e-13
 """
@@ -55,7 +55,8 @@ def empirical_dimension(vectors: npt.ArrayLike, epsilon: float = 0.35) -> float:
 
 
 def global_dimension(vectors: npt.ArrayLike, partition: npt.ArrayLike, epsilon: float = 0.35,
-                     p: float = 15.0, *, alpha: float | None = None) -> float:
+                     p: float = 15.0, *, alpha: float | None = None,
+                     price: str = 'linear') -> float:
     """
     Measure a partition by the p-norm of its clusters' empirical dimensions (the paper's GD).
 
@@ -69,18 +70,21 @@ def global_dimension(vectors: npt.ArrayLike, partition: npt.ArrayLike, epsilon: 
         Parameters of empirical and of global dimension.
     alpha : float, optional
         Price of an outlier. With it, row 0 of a membership matrix is the outlier group (so its shape is
-        (K + 1, N)), label -1 is, and ``alpha * sum(M[0])`` is added.
+        (K + 1, N)), label -1 is, and the price of its members is added.
+    price : 'linear' or 'quadratic'
+        ``alpha * sum(M[0])``, the paper's definition, or ``alpha / 2 * sum(M[0] ** 2)``, the objective whose gradient the
+        paper prints and the descent follows (docs/gdm.md, "The outlier row").
     """
     array = check_vectors(vectors)
     memberships, outliers = _split(check_partition(partition, len(array)), alpha)
     dimensions = cluster_dimensions(array, memberships, check_epsilon(epsilon))
-    price = 0.0 if alpha is None else check_alpha(alpha) * float(outliers.sum())
-    return p_norm(dimensions, check_p(p)) + price
+    paid = outliers.sum() if check_price(price) == 'linear' else 0.5 * (outliers ** 2).sum()
+    return p_norm(dimensions, check_p(p)) + (0.0 if alpha is None else check_alpha(alpha) * float(paid))
 
 
 def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
                               epsilon: float = 0.35, p: float = 15.0, *,
-                              alpha: float | None = None) -> FloatArray:
+                              alpha: float | None = None, price: str = 'linear') -> FloatArray:
     """
     Differentiate the global dimension by every membership (Theorem 3 of the paper).
 
@@ -89,7 +93,7 @@ def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
     global dimension has a cusp, not a derivative.
     """
     array, epsilon, p = check_vectors(vectors), check_epsilon(epsilon), check_p(p)
-    memberships, _ = _split(check_partition(partition, len(array)), alpha)
+    memberships, outliers = _split(check_partition(partition, len(array)), alpha)
     parts = [np.linalg.svd(m[:, None] * array, full_matrices=False) for m in memberships]
     dimensions = np.array([dimension_of_spectrum(_clean(s), epsilon) for _, s, _ in parts])
     outer = p_norm_derivative(dimensions, p)
@@ -100,7 +104,8 @@ def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
         gradient[k] = outer[k] * memberships[k] * ((array @ axes[kept].T) ** 2 @ slope)
     if alpha is None:
         return gradient
-    return np.vstack([np.full(len(array), check_alpha(alpha)), gradient])
+    paid = np.ones(len(array)) if check_price(price) == 'linear' else outliers
+    return np.vstack([check_alpha(alpha) * paid, gradient])
 
 
 def minimal_p(n_clusters: int, dimension: int) -> float:

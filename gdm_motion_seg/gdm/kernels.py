@@ -28,10 +28,10 @@ DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
 
 NO_OUTLIER_ROW = 0
-ALPHA = 1
-"""Row 0 of the memberships is the outlier group; its derivative is alpha, that of the objective."""
-ALPHA_M = 2
-"""Row 0 is the outlier group; its derivative is alpha * m, as the paper prints it."""
+LINEAR_PRICE = 1
+"""Row 0 of the memberships is the outlier group at the price alpha m, whose derivative is alpha."""
+QUADRATIC_PRICE = 2
+"""Row 0 is the outlier group at the price alpha m^2 / 2, whose derivative is alpha m."""
 
 Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """What :func:`prepare_screen` tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
@@ -174,7 +174,7 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
     """
     Move all restarts one step against their gradient and project back onto the simplex.
 
-    ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is one of NO_OUTLIER_ROW, ALPHA and ALPHA_M. Points without any
+    ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is NO_OUTLIER_ROW or one of the prices. Points without any
     membership stay out. Returns for each restart how many points changed their cluster.
     """
     n_starts, n_rows, n = memberships.shape
@@ -196,7 +196,7 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
                 continue
             n_active += 1
             if outlier_rule != NO_OUTLIER_ROW:
-                gradient[0, i] = alpha if outlier_rule == ALPHA else alpha * m[0, i]
+                gradient[0, i] = alpha if outlier_rule == LINEAR_PRICE else alpha * m[0, i]
                 square = gradient[0, i] * gradient[0, i]
             for k in range(first, n_rows):
                 gradient[k, i] = m[k, i] * quadratic[s, k - first, i]

@@ -58,6 +58,13 @@ def check_alpha(alpha: Any) -> float:
     return _number('alpha', alpha, lambda a: a >= 0.0, 'be finite and at least 0')
 
 
+def check_price(price: Any) -> str:
+    """Return the kind of price of an outlier."""
+    if price not in ('linear', 'quadratic'):
+        raise InputError(f'price must be linear or quadratic, got {price!r}')
+    return str(price)
+
+
 def check_partition(partition: npt.ArrayLike, n_points: int) -> npt.NDArray[Any]:
     """Return (N,) labels of at least -1 or (K, N) memberships of at least 0."""
     array = np.asarray(partition)

@@ -1,0 +1,53 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hybrid-linear data, and the plain transcription of Algorithm 1 to compare with."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def subspace_points(rng, dimension, n_points, ambient=9):
+    """Draw Gaussian points from a random subspace."""
+    basis = np.linalg.qr(rng.normal(size=(ambient, dimension)))[0]
+    return rng.normal(size=(n_points, dimension)) @ basis.T
+
+
+def hybrid_linear(seed, dimensions, n_points=80, ambient=9, noise=0.0):
+    """Draw points from one random subspace for each dimension; return vectors and labels."""
+    rng = np.random.default_rng(seed)
+    parts = [subspace_points(rng, d, n_points, ambient) for d in dimensions]
+    vectors = np.vstack(parts)
+    return (vectors + noise * rng.normal(size=vectors.shape),
+            np.repeat(np.arange(len(dimensions)), n_points))
+
+
+def n_wrong(labels, truth):
+    """Count the points outside the best matching of clusters."""
+    from scipy.optimize import linear_sum_assignment
+    n = int(max(labels.max(), truth.max())) + 1
+    overlap = np.array([[np.sum((labels == i) & (truth == j)) for j in range(n)] for i in range(n)])
+    return len(truth) - int(overlap[linear_sum_assignment(-overlap)].sum())
+
+
+@pytest.fixture(scope='session')
+def draw():
+    """Give the functions that draw and score hybrid-linear data."""
+    class Draw:
+        subspace = staticmethod(subspace_points)
+        hybrid = staticmethod(hybrid_linear)
+        wrong = staticmethod(n_wrong)
+    return Draw
+
+
+@pytest.fixture(scope='session')
+def plain():
+    """Load the plain transcription."""
+    path = Path(__file__).with_name('plain_algorithm1.py')
+    spec = importlib.util.spec_from_file_location('plain_algorithm1', path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
