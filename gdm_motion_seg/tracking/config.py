@@ -43,6 +43,9 @@ class TrackingConfig(Config):
     mask_path: str = setting(
         '', 'Image of the size of the camera image; where it is black (a part of the robot, say) '
         'nothing is tracked. Empty for none.')
+    max_side: int = setting(
+        1920, 'Images with a longer side are tracked at this size; positions are those of the '
+        'image all the same.', low=64, high=20000, unit='px')
     undistort: bool = setting(
         True, 'Whether tracks are freed from lens distortion where the camera is known.')
     max_image_pixels: int = setting(

@@ -14,7 +14,7 @@ from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import CornerDetector, Points
 from gdm_motion_seg.tracking.history import History, Snapshot
-from gdm_motion_seg.tracking.image import GreyImage
+from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
 from gdm_motion_seg.tracking.mask import load_mask
 
 MIN_EIGENVALUE = 1e-4
@@ -59,6 +59,7 @@ class FeatureTracker:
         self._detector = CornerDetector(self.config)
         self._history = History(self.config)
         self._grey: GreyImage | None = None
+        self._size = (1, 1)
         self._stamp = 0
         self._index = 0
         self._next_id = 0
@@ -89,20 +90,21 @@ class FeatureTracker:
     def track(self, grey: GreyImage, stamp: int) -> TrackedFrame:
         """Follow the tracks into a new frame and return the correspondences of its pair."""
         if self._grey is not None and stamp == self._stamp:
-            return self._no_pair(grey, stamp, 'ignored a frame with the stamp of the one before',
+            return self._no_pair(stamp, 'ignored a frame with the stamp of the one before',
                                  problem=True)
         fault = self._discontinuity(grey, stamp)
         if fault:
             self.reset()
+        small = _at_most(grey, self.config.max_side)
         if self._grey is None:
-            self._mask = _fit_mask(self._mask_image, grey)
+            self._mask = _fit_mask(self._mask_image, small)
         else:
-            self._follow(self._grey, grey)
-        self._replenish(grey)
-        self._grey, self._stamp = grey, stamp
-        return self._pair(grey, stamp, fault)
+            self._follow(self._grey, small)
+        self._replenish(small)
+        self._grey, self._size, self._stamp = small, _size(grey), stamp
+        return self._pair(stamp, fault)
 
-    def _pair(self, grey: GreyImage, stamp: int, fault: str) -> TrackedFrame:
+    def _pair(self, stamp: int, fault: str) -> TrackedFrame:
         """Join the frame with the one a gap before it, and remember it for later ones."""
         newer = Snapshot(self._index, stamp, self._ids, self._points)
         older = self._history.partner(newer)
@@ -110,28 +112,37 @@ class FeatureTracker:
         self._history.add(newer)
         self._index += 1
         if older is None:
-            return self._no_pair(grey, stamp, '; '.join(filter(None, (fault, waiting))),
+            return self._no_pair(stamp, '; '.join(filter(None, (fault, waiting))),
                                  problem=bool(fault), restarted=newer.index == 0)
         if newer.index % self.config.every_n:
-            return self._no_pair(grey, stamp, f'only tracked (every_n is {self.config.every_n})')
+            return self._no_pair(stamp, f'only tracked (every_n is {self.config.every_n})')
         ids, i, j = np.intersect1d(older.ids, newer.ids, assume_unique=True, return_indices=True)
-        both = Correspondences.from_arrays(older.points[i], newer.points[j], _size(grey), ids)
+        both = Correspondences.from_arrays(self._to_image(older.points[i]),
+                                           self._to_image(newer.points[j]), self._size, ids)
         return TrackedFrame(stamp, older.stamp, newer.index - older.index, both,
                             n_tracks=self.n_tracks)
 
-    def _no_pair(self, grey: GreyImage, stamp: int, reason: str, *, problem: bool = False,
+    def _to_image(self, points: Points) -> Points:
+        """Return the pixels of the image from those of the smaller one that is tracked in."""
+        assert self._grey is not None
+        if _size(self._grey) == self._size:
+            return points
+        scale = np.array(self._size, np.float32) / _size(self._grey)
+        return np.asarray((points + 0.5) * scale - 0.5, np.float32)
+
+    def _no_pair(self, stamp: int, reason: str, *, problem: bool = False,
                  restarted: bool = False) -> TrackedFrame:
-        nothing = Correspondences.from_arrays([], [], _size(grey))
+        nothing = Correspondences.from_arrays([], [], self._size)
         return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, restarted, self.n_tracks)
 
     def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
         """Say why the frame cannot follow the one before; empty if it can."""
         if self._grey is None:
             return ''
-        if grey.shape != self._grey.shape:
-            old, new = self._grey.shape, grey.shape
-            return (f'started afresh: the resolution changed from {old[1]} x {old[0]} '
-                    f'to {new[1]} x {new[0]}')
+        if _size(grey) != self._size:
+            old, new = self._size, _size(grey)
+            return (f'started afresh: the resolution changed from {old[0]} x {old[1]} '
+                    f'to {new[0]} x {new[1]}')
         step = (stamp - self._stamp) / 1e9
         if step < 0:
             return f'started afresh: the time jumped back by {-step:.3g} s'
@@ -188,6 +199,14 @@ def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     x, y = points.T
     # Comparisons with NaN are false, so that it is outside.
     return (x >= 0) & (y >= 0) & (x <= shape[1] - 1) & (y <= shape[0] - 1)
+
+
+def _at_most(grey: GreyImage, side: int) -> GreyImage:
+    factor = side / max(grey.shape)
+    if factor >= 1.0:
+        return grey
+    height, width = (max(MIN_SIDE, round(factor * n)) for n in grey.shape)
+    return cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
 
 
 def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:

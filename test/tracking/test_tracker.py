@@ -202,3 +202,11 @@ def test_images_above_vga_are_searched_for_corners_at_a_smaller_size(wall):
     c = frames[-1].correspondences
     assert len(c) > 200
     assert np.median(np.abs(c.x2 - c.x1 - scene.displacement(2))) < 0.1
+
+
+def test_images_above_the_largest_side_are_tracked_smaller_and_told_in_their_own_pixels(wall):
+    scene = wall(size=(640, 480), step=(6.0, -4.0))
+    tracker = FeatureTracker(TrackingConfig(frame_gap=2, max_side=320))
+    c = run(tracker, map(scene.frame, range(4)))[-1].correspondences
+    assert c.image_size == (640, 480) and c.x2[:, 0].max() > 500
+    assert np.median(np.abs(c.x2 - c.x1 - scene.displacement(2))) < 0.2
