@@ -4,6 +4,7 @@
 """What the paper's rivals share: their embeddings, and the step from affinities to labels."""
 
 import numpy as np
+from scipy.linalg import eigh
 
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
@@ -28,8 +29,15 @@ def spectral_labels(affinity: FloatArray, n_motions: int, rng: np.random.Generat
     """Cluster by a symmetric, non-negative affinity (normalised cut, Ng et al.)."""
     degree = np.maximum(affinity.sum(axis=1), np.finfo(float).tiny)
     scaled = affinity / np.sqrt(degree[:, None] * degree[None, :])
-    _, vectors = np.linalg.eigh(scaled)
-    return k_means(row_normalised(vectors[:, -n_motions:]), n_motions, rng)
+    _, vectors = leading_eigenvectors(scaled, n_motions)
+    return k_means(row_normalised(vectors), n_motions, rng)
+
+
+def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a symmetric matrix, ascending, and their vectors."""
+    n = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(n - count, n - 1))
+    return values, vectors
 
 
 def k_means(rows: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int = 10,
