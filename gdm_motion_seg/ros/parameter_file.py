@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-``config/motion_seg.yaml`` from the declaration of the settings; no rclpy in here.
+The parameter file and the table in the docs, from the declaration of the settings.
 
-``python -m gdm_motion_seg.ros.parameter_file > config/motion_seg.yaml`` writes it anew.
+``python -m gdm_motion_seg.ros.parameter_file`` writes both anew in the current checkout.
 """
 
 from collections.abc import Sequence
 import json
+from pathlib import Path
 from textwrap import wrap
 
 from gdm_motion_seg.ros.config import NodeConfig
@@ -16,6 +17,8 @@ from gdm_motion_seg.settings import Setting, settings_of
 
 WIDTH = 99
 INDENT = '  '
+BEGIN, END = '<!-- parameters: begin -->', '<!-- parameters: end -->'
+"""What stands around the table in the docs."""
 _HEAD = """\
 # The parameters of the node motion_seg, with their defaults.
 # Those marked "read-only" are fixed when the node starts; the others can be changed while it runs.
@@ -56,5 +59,29 @@ def _comment(setting: Setting, depth: int) -> list[str]:
                 break_on_hyphens=False)
 
 
+def parameter_table() -> str:
+    """Return the table of the parameters in Markdown."""
+    lines = ['| parameter | default | range | at run time | what |', '|---|---|---|---|---|']
+    for setting in settings_of(NodeConfig):
+        unit = f' {setting.unit}' if setting.unit else ''
+        lines.append(f'| `{setting.name}` | `{json.dumps(setting.default)}`{unit} | '
+                     f'{setting.range_text} | {"yes" if setting.runtime else "no"} | '
+                     f'{setting.description} |')
+    return '\n'.join(lines) + '\n'
+
+
+def with_table(text: str) -> str:
+    """Return a document with the table between its two marks replaced."""
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + '\n' + parameter_table() + END + rest.split(END)[1]
+
+
+def write(checkout: Path) -> None:
+    """Write the parameter file and the table of a checkout anew."""
+    (checkout / 'config' / 'motion_seg.yaml').write_text(parameter_file(), encoding='utf-8')
+    docs = checkout / 'docs' / 'ros.md'
+    docs.write_text(with_table(docs.read_text(encoding='utf-8')), encoding='utf-8')
+
+
 if __name__ == '__main__':
-    print(parameter_file(), end='')
+    write(Path.cwd())

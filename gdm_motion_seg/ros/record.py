@@ -66,6 +66,7 @@ class Recorder:
         self._types |= OUTPUTS if topics is None else topics
         self._records: list[Record] = []
         self._heard: set[str] = set()
+        self._count = 0
         self._changed = threading.Condition()
         qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST,
                          reliability=ReliabilityPolicy.RELIABLE)
@@ -80,6 +81,7 @@ class Recorder:
         with self._changed:
             self._heard |= heard
             self._records.append(record)
+            self._count += 1
             self._changed.notify_all()
 
     def records(self, topic: str | None = None) -> list[Record]:
@@ -115,8 +117,17 @@ class Recorder:
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
         """Wait until a condition holds, tried whenever a message comes."""
-        with self._changed:
-            return self._changed.wait_for(condition, timeout)
+        deadline = time.monotonic() + timeout
+        while True:
+            with self._changed:
+                seen = self._count
+            # Without the lock: a condition that takes its time must not hold up what comes.
+            if condition():
+                return True
+            with self._changed:
+                if not self._changed.wait_for(lambda: self._count != seen,
+                                              deadline - time.monotonic()):
+                    return condition()
 
     def write(self, path: Path) -> None:
         """Write everything as a rosbag2 (mcap); the folder must not exist."""

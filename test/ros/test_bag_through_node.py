@@ -50,10 +50,12 @@ def answers(session, bag, tmp_path_factory):
             assert recorder.wait_for_publishers(60), node.output()
             player.play()
             assert len(player.sent) == player.message_count == 2 * FRAMES
-            assert recorder.wait_for(
-                lambda: all(any(stamp_of(m.header) == bag[1].frames[-1].stamp
-                                for m in recorder.messages(topic)[-1:])
-                            for topic in (KEYPOINTS, MOTIONS, DEBUG)), 60), node.output()
+            last = bag[1].frames[-1].stamp
+            assert recorder.wait_for(lambda: all(
+                recorder.records(topic) and stamp_of(recorder.last(topic).header) == last
+                for topic in (KEYPOINTS, MOTIONS, DEBUG)), 60), (node.output(), {
+                    topic: len(recorder.records(topic)) for topic in OUTPUTS},
+                    recorder.last(DIAGNOSTICS))
         assert node.stop() == 0
         assert 'Traceback' not in node.output()
     yield recorder

@@ -1,0 +1,225 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node's parts by themselves: worker, measurements, health, throttle, processor."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from gdm_motion_seg.msgs.diagnostics import ERROR, OK, WARN
+from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.health import input_health, output_health, Source
+from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
+from gdm_motion_seg.ros.throttle import Throttle
+from gdm_motion_seg.ros.worker import NewestWins
+from gdm_motion_seg.settings import with_flat
+
+WAIT_S = 20
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self):
+        """Begin at 100 s."""
+        self.now = 100.0
+
+    def __call__(self):
+        """Tell the time."""
+        return self.now
+
+
+def test_the_newest_item_wins_and_the_others_are_dropped():
+    begun, go, done = threading.Event(), threading.Event(), []
+
+    def handle(item):
+        begun.set()
+        assert go.wait(WAIT_S)
+        done.append(item)
+
+    worker = NewestWins(handle, done.append)
+    assert worker.put(1) is False
+    assert begun.wait(WAIT_S)
+    assert [worker.put(item) for item in (2, 3, 4)] == [False, True, True]
+    go.set()
+    deadline = time.monotonic() + WAIT_S
+    while len(done) < 2 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert worker.stop(WAIT_S)
+    assert done == [1, 4]
+
+
+def test_a_worker_outlives_an_exception():
+    seen, finished = [], threading.Event()
+
+    def handle(item):
+        if item == 'bad':
+            raise ValueError('no')
+        finished.set()
+
+    worker = NewestWins(handle, seen.append)
+    worker.put('bad')
+    deadline = time.monotonic() + WAIT_S
+    while not seen and time.monotonic() < deadline:
+        time.sleep(0.001)
+    worker.put('good')
+    assert finished.wait(WAIT_S)
+    assert [str(error) for error in seen] == ['no']
+    assert worker.stop(WAIT_S)
+
+
+def test_a_worker_that_hangs_is_reported_and_does_not_hold_up_the_stop():
+    begun, release = threading.Event(), threading.Event()
+
+    def handle(item):
+        begun.set()
+        release.wait(WAIT_S)
+
+    worker = NewestWins(handle, print)
+    worker.put(1)
+    assert begun.wait(WAIT_S)
+    assert worker.stop(0.05) is False
+    release.set()
+    assert worker.stop(WAIT_S)
+
+
+def test_rates_and_percentiles_are_of_the_recent_past():
+    clock = Clock()
+    statistics = Statistics(clock)
+    for _ in range(1000):
+        clock.now += 0.1
+        statistics.received(dropped=False)
+        statistics.answered(0.02, 0.03, 5, 2, '')
+    snapshot = statistics.snapshot()
+    assert snapshot.input_rate == pytest.approx(10.0)
+    assert snapshot.latency == (pytest.approx(0.02), pytest.approx(0.02))
+    assert snapshot.waiting == 0.0
+    clock.now += 100
+    assert statistics.snapshot().input_rate < 3
+
+
+def test_the_age_by_another_clock_is_no_age():
+    statistics = Statistics()
+    statistics.answered(0.01, 1e9, 1, 1, '')
+    assert statistics.snapshot().age == (0.0, 0.0)
+
+
+def test_the_watchdog_goes_to_error_while_images_come_without_an_answer():
+    clock = Clock()
+    statistics = Statistics(clock)
+    statistics.received(dropped=False)
+    statistics.problem('failed', 'out of luck')
+    clock.now += 3.0
+    statistics.received(dropped=False)
+    assert output_health('n', 'active', statistics.snapshot(), 5.0, {}).level == WARN
+    clock.now += 3.0
+    health = output_health('n', 'active', statistics.snapshot(), 5.0, {})
+    assert health.level == ERROR
+    assert health.message == 'no frame answered for 6 s while images come: out of luck'
+    statistics.answered(0.1, 0.1, 10, 2, '')
+    health = output_health('n', 'active', statistics.snapshot(), 5.0, {'keypoints': 1})
+    assert (health.level, health.message) == (OK, '2 motions of 10 tracks')
+    assert health.values['listeners of keypoints'] == '1'
+
+
+@pytest.mark.parametrize('state, active_for, source, level, message', [
+    ('inactive', 0.0, Source('/i', 0), OK, 'not listening: the node is inactive'),
+    ('active', 1.0, Source('/i', 0), OK, 'waiting for the first image on /i'),
+    ('active', 9.0, Source('/i', 0), WARN, 'nobody publishes on /i'),
+    ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, though somebody publishes'),
+    ('active', 1.0, Source('/i', 1, 'bad match'), ERROR, 'bad match'),
+])
+def test_the_diagnostics_say_what_is_wrong_with_the_images(state, active_for, source, level,
+                                                           message):
+    health = input_health('n', state, active_for, source, Statistics().snapshot(), 5.0)
+    assert (health.level, health.message) == (level, message)
+
+
+def test_a_problem_is_said_once_in_a_while_and_another_one_at_once():
+    clock = Clock()
+    throttle = Throttle(5.0, limit=3, clock=clock)
+    assert [throttle.passes(f'took {i} s') for i in range(3)] == [True, False, False]
+    assert throttle.passes('something else')
+    assert throttle.passes('a third')
+    assert not throttle.passes('a fourth, beyond the limit')
+    clock.now += 5.0
+    assert throttle.passes('took 9 s')
+
+
+class Nowhere:
+    """Outputs that keep the names of what is sent."""
+
+    def __init__(self):
+        """Begin with nothing."""
+        self.names = []
+
+    def wanted(self, name):
+        """Want the keypoints."""
+        return name == KEYPOINTS
+
+    def publish(self, name, message):
+        """Keep the name."""
+        self.names.append(name)
+
+
+def processor_with(scene, **changes):
+    """Return a processor, its statistics, outputs and what it said."""
+    config = with_flat(NodeConfig(), {**scene.settings, **changes})
+    statistics, outputs, said = Statistics(), Nowhere(), []
+    processor = FrameProcessor(config, rosbags_types(), outputs, statistics, said.append,
+                               time.time_ns)
+    return processor, statistics, outputs, said
+
+
+def test_an_exception_in_the_pipeline_is_reported_counted_and_the_state_reset(scene, monkeypatch):
+    processor, statistics, outputs, said = processor_with(scene)
+    arrivals = [Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in range(16)]
+    for arrival in arrivals[:7]:
+        processor.process(arrival)
+    worker = NewestWins(processor.process, processor.failed)
+    with monkeypatch.context() as patch:
+        patch.setattr(processor._pipeline._tracker, 'track', lambda *_: np.zeros(1)[2])
+        worker.put(arrivals[7])
+        deadline = time.monotonic() + WAIT_S
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert worker.stop(WAIT_S)
+    assert said[0].startswith('started afresh after an error: IndexError')
+    assert statistics.snapshot().counts['failed'] == 1
+    for arrival in arrivals[8:]:
+        processor.process(arrival)
+    assert statistics.snapshot().tracks > 100
+
+
+def test_nothing_is_built_that_nobody_wants_and_nothing_is_sent_after_the_end(scene):
+    processor, statistics, outputs, _ = processor_with(scene)
+    processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
+    assert outputs.names == [KEYPOINTS]
+    processor.close()
+    processor.process(Arrival(scene.moment(rosbags_types(), 1).message(), 0.0))
+    assert outputs.names == [KEYPOINTS]
+
+
+def test_new_settings_hold_from_the_next_frame_on(scene):
+    processor, statistics, _, _ = processor_with(scene)
+    for index in range(8):
+        processor.process(Arrival(scene.moment(rosbags_types(), index).message(), 0.0))
+    assert statistics.snapshot().tracks > 100
+    processor.reconfigure(with_flat(NodeConfig(), {**scene.settings, 'tracking.max_tracks': 50,
+                                                   'tracking.frame_gap': 1}))
+    for index in range(8, 11):
+        processor.process(Arrival(scene.moment(rosbags_types(), index).message(), 0.0))
+    assert 0 < statistics.snapshot().tracks <= 50
+
+
+def test_a_resource_is_found_in_the_checkout_and_a_missing_one_is_named():
+    from gdm_motion_seg.errors import InputError
+    from gdm_motion_seg.resources import resource
+    assert resource('config', 'fastdds.xml').is_file()
+    with pytest.raises(InputError, match='config/nothing.xml is not installed'):
+        resource('config', 'nothing.xml')

@@ -1,0 +1,59 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""One declaration: the parameter file, the docs and the descriptors say what the settings say."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.parameter_file import parameter_file, with_table
+from gdm_motion_seg.settings import settings_of, to_flat
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = settings_of(NodeConfig)
+AGAIN = 'run: python -m gdm_motion_seg.ros.parameter_file'
+
+
+def flat(tree, prefix=''):
+    """Flatten nested parameters."""
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from flat(value, f'{prefix}{name}.')
+        else:
+            yield prefix + name, value
+
+
+def test_the_shipped_parameter_file_is_the_declaration():
+    assert (ROOT / 'config' / 'motion_seg.yaml').read_text() == parameter_file(), AGAIN
+
+
+def test_the_table_in_the_docs_is_the_declaration():
+    text = (ROOT / 'docs' / 'ros.md').read_text()
+    assert with_table(text) == text, AGAIN
+
+
+def test_the_parameter_file_holds_the_defaults():
+    tree = yaml.safe_load(parameter_file())['/**']['motion_seg']['ros__parameters']
+    assert dict(flat(tree)) == to_flat(NodeConfig())
+
+
+def test_every_description_is_a_sentence():
+    for setting in SETTINGS:
+        assert setting.description[0].isupper() and setting.description.endswith('.'), setting.name
+
+
+@pytest.mark.parametrize('setting', SETTINGS, ids=[setting.name for setting in SETTINGS])
+def test_a_descriptor_says_what_the_setting_says(setting):
+    pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+    from gdm_motion_seg.ros.parameters import descriptor_of
+    descriptor = descriptor_of(setting)
+    assert descriptor.name == setting.name
+    assert descriptor.description.startswith(setting.description)
+    assert descriptor.read_only is not setting.runtime
+    ranges = [*descriptor.integer_range, *descriptor.floating_point_range]
+    assert [(r.from_value, r.to_value) for r in ranges] == (
+        [] if setting.low is None else [(setting.low, setting.high)])
+    assert all(str(choice) in descriptor.additional_constraints for choice in setting.choices)
