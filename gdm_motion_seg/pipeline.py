@@ -35,7 +35,7 @@ class PipelineConfig(Config):
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     stream: StreamConfig = field(default_factory=StreamConfig)
     threads: int = setting(
-        1, 'Threads that OpenCV, BLAS and numba may use in this process; 0 leaves it to them.',
+        1, 'Threads that OpenCV and BLAS may each use in this process; 0 leaves it to them.',
         low=0, high=256, runtime=False)
 
 

@@ -6,23 +6,21 @@
 import os
 
 import cv2
-import numba
 
 _VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
 
 
 def limit_threads(count: int) -> None:
     """
-    Let OpenCV, BLAS and numba use at most so many threads each; 0 leaves them as they are.
+    Let OpenCV and BLAS use at most so many threads each; 0 leaves them as they are.
 
-    It holds for the whole process. BLAS can be told at run time where threadpoolctl is installed;
-    elsewhere it reads the environment when it is loaded, so that only processes started from this
-    one obey.
+    The package's own compiled code runs on the thread that calls it. The limit holds for the whole
+    process. BLAS can be told at run time where threadpoolctl is installed; elsewhere it reads the
+    environment when it is loaded, so that only processes started from this one obey.
     """
     if count <= 0:
         return
     cv2.setNumThreads(count)
-    numba.set_num_threads(min(count, numba.get_num_threads()))
     for name in _VARIABLES:
         os.environ.setdefault(name, str(count))
     try:

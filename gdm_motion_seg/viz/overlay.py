@@ -90,13 +90,16 @@ def _segments(points: Correspondences, index: IntArray) -> npt.NDArray[np.int32]
 
 
 def _draw_outliers(canvas: Image, points: Correspondences, index: IntArray) -> None:
-    segments = list(_segments(points, index))
-    cv2.polylines(canvas, segments, False, OUTLIER_BGR, 1, cv2.LINE_AA, SHIFT)
+    if len(index):
+        segments = list(_segments(points, index))
+        cv2.polylines(canvas, segments, False, OUTLIER_BGR, 1, cv2.LINE_AA, SHIFT)
 
 
 def _draw_flow(canvas: Image, points: Correspondences, index: IntArray, colour: Bgr,
                scale: float) -> None:
     """Draw vectors with a dot at the newer end, on a dark rim that sets them off."""
+    if not len(index):
+        return
     segments = _segments(points, index)
     thick, radius = max(1, round(1.4 * scale)), 2.3 * scale
     for rim, ink in ((max(2, round(1.4 * scale)), BLACK), (0, colour)):
