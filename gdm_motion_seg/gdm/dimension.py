@@ -92,7 +92,7 @@ def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
     directions in which a cluster has no extent at all (its zero singular values) contribute nothing: there the
     global dimension has a cusp, not a derivative.
     """
-    array, epsilon, p = check_vectors(vectors), check_epsilon(epsilon), check_p(p)
+    array, epsilon, p = unit_scale(check_vectors(vectors)), check_epsilon(epsilon), check_p(p)
     memberships, outliers = _split(check_partition(partition, len(array)), alpha)
     parts = [np.linalg.svd(m[:, None] * array, full_matrices=False) for m in memberships]
     dimensions = np.array([dimension_of_spectrum(_clean(s), epsilon) for _, s, _ in parts])
@@ -197,6 +197,12 @@ def _split(partition: npt.NDArray[np.generic], alpha: float | None) -> tuple[Flo
         raise InputError('partition must have an outlier row and at least one cluster row when alpha is '
                          f'given, got the shape {memberships.shape}')
     return memberships[1:], memberships[0]
+
+
+def unit_scale(vectors: FloatArray) -> FloatArray:
+    """Scale by a power of two to entries of at most 1: no digit is lost, and squares cannot overflow."""
+    _, exponent = np.frexp(np.abs(vectors).max(initial=0.0))
+    return np.ldexp(vectors, -int(exponent))
 
 
 def _clean(sigma: FloatArray) -> FloatArray:

@@ -9,7 +9,8 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
-from gdm_motion_seg.gdm.dimension import cluster_dimensions, hard_memberships, p_norm
+from gdm_motion_seg.gdm.dimension import (
+    cluster_dimensions, hard_memberships, p_norm, unit_scale)
 from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 from gdm_motion_seg.gdm.starts import starting_memberships
 from gdm_motion_seg.gdm.validation import (
@@ -78,7 +79,8 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
 
     """
     config = config or GdmConfig()
-    x = check_vectors(vectors)
+    unscaled = check_vectors(vectors)
+    x = unit_scale(unscaled)
     k = check_n_clusters(n_clusters, len(x))
     memberships = starting_memberships(x, k, config, starts, np.random.default_rng(rng))
     memberships, labels, steps = _descend_and_threshold(x, memberships, config)
@@ -89,7 +91,7 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
         _reassign(x, chosen, k, config, config.tie_weight, config.n3)
     final = cluster_dimensions(x, hard_memberships(chosen, k), config.epsilon)
     if config.outliers == 'model-reassign':
-        chosen = reassign_to_models(x, chosen, final, config)
+        chosen = reassign_to_models(unscaled, chosen, final, config)
         final = cluster_dimensions(x, hard_memberships(chosen, k), config.epsilon)
     return GdmResult(chosen, memberships[best], _cost(final, chosen, config), final, values, steps,
                      sweeps, best)
@@ -104,7 +106,7 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     a point may leave for the outlier group at the price alpha, and come back.
     """
     config = config or GdmConfig()
-    x = check_vectors(vectors)
+    x = unit_scale(check_vectors(vectors))
     start = check_partition(labels, len(x))
     if start.ndim != 1:
         raise InputError(f'labels must have the shape ({len(x)},), got {start.shape}')
