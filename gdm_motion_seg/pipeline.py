@@ -124,13 +124,14 @@ class MotionPipeline:
             self._forget_motions()
         if not tracked.gap:
             return _frame_result(tracked, _nothing(tracked, tracked.reason), clock)
-        tracked, undistorted = self._without_distortion(tracked)
+        camera = self._camera_of(tracked)
+        tracked, undistorted = self._without_distortion(tracked, camera)
         points = tracked.correspondences if undistorted is None else undistorted
         if len(points) < MIN_TRACKS:
             nothing = _nothing(tracked, _too_few(tracked))
             return _frame_result(tracked, nothing, clock, problem=True)
         previous = self._identities.previous_labels(points.ids)
-        answer = self._segmenter.segment(points, previous, self._fresh_rng())
+        answer = self._segmenter.segment(points, previous, self._fresh_rng(), camera)
         clock.lap('segment')
         answer = self._identities.identify(points, answer)
         clock.lap('identify')
@@ -144,13 +145,18 @@ class MotionPipeline:
         self._pairs += 1
         return np.random.default_rng((self._seed, self._pairs))
 
-    def _without_distortion(self, tracked: TrackedFrame
+    def _camera_of(self, tracked: TrackedFrame) -> Camera | None:
+        """Return the camera if it belongs to the images."""
+        if self.camera and self.camera.image_size == tracked.correspondences.image_size:
+            return self.camera
+        return None
+
+    def _without_distortion(self, tracked: TrackedFrame, camera: Camera | None
                             ) -> tuple[TrackedFrame, Correspondences | None]:
         """Return the points freed from distortion, and the frame without those that cannot be."""
-        seen, camera = tracked.correspondences, self.camera
-        if (camera is None or not camera.is_distorted or not self.config.tracking.undistort
-                or camera.image_size != seen.image_size):
+        if camera is None or not camera.is_distorted or not self.config.tracking.undistort:
             return tracked, None
+        seen = tracked.correspondences
         x1, x2 = camera.undistort(seen.x1), camera.undistort(seen.x2)
         known = np.isfinite(np.hstack([x1, x2])).all(axis=1)
         undistorted = Correspondences.from_arrays(x1[known], x2[known], seen.image_size,

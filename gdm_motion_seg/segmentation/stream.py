@@ -8,6 +8,7 @@ from collections import deque
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 from gdm_motion_seg.segmentation.segment import segment_correspondences
@@ -43,11 +44,11 @@ class StreamSegmenter:
         self._search_next = True
 
     def segment(self, correspondences: Correspondences, previous: IntArray | None,
-                rng: np.random.Generator) -> MotionSegmentation:
+                rng: np.random.Generator, camera: Camera | None = None) -> MotionSegmentation:
         """Segment one pair; previous is the last partition, as MotionIdentities gives it."""
         search = not self._stream.warm_start or previous is None or self._search_is_due()
         answer = segment_correspondences(correspondences, self._config, rng,
-                                         None if search else previous)
+                                         None if search else previous, camera)
         self._pairs_since_search = 0 if search else self._pairs_since_search + 1
         self._search_next = self._is_bad(answer)
         self._course.append(_quality(answer))
