@@ -5,6 +5,7 @@
 
 import argparse
 import importlib
+import math
 import os
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='only every N-th pair, for a quick look')
     parser.add_argument('--fresh', action='store_true',
                         help='do not go on from the rows of an earlier run')
-    parser.add_argument('--minutes', type=float, default=10.0, metavar='M',
+    parser.add_argument('--minutes', type=_minutes, default=10.0, metavar='M',
                         help='how long soak lasts (default: 10)')
 
 
@@ -142,6 +143,16 @@ def cores() -> int:
     if hasattr(os, 'sched_getaffinity'):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = math.nan
+    if not 0.0 < minutes < math.inf:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of minutes above 0')
+    return minutes
 
 
 def _positive(text: str) -> int:

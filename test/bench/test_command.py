@@ -108,6 +108,7 @@ def test_fresh_forgets_the_rows_of_an_earlier_run(tmp_path, in_this_process):
     (['synthetic', '--json', '{tmp}'], 'cannot write'),
     (['synthetic', '--seeds', '0'], 'whole number from 1'),
     (['synthetic', '--jobs', 'two'], 'whole number from 1'),
+    (['soak', '--minutes', '-1'], 'minutes above 0'),
     (['everest'], 'everest'),
 ])
 def test_a_mistake_is_one_sentence_and_exit_code_2(words, sentence, tmp_path, capsys):

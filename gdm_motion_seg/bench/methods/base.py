@@ -49,8 +49,8 @@ class Method:
     """Whether it can call a point an outlier."""
     uses_truth: bool = False
     """Whether it is told the truth: a reference, never ranked."""
-    warm_up: bool = False
-    """Whether the first run in a process compiles code and must not be timed."""
+    warm_up: bool = True
+    """Whether a process runs it once before its time counts: the first run compiles and loads."""
     note: str = ''
     """What a reader of the table must know."""
     sources: tuple[str, ...] = ()

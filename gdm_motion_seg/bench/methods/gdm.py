@@ -5,6 +5,7 @@
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -30,16 +31,16 @@ def segment(config: SegmentationConfig, pair: LabelledPair, n_motions: int,
     return Prediction(result.labels, result.residuals, fundamentals)
 
 
-def _of_the_paper(name: str, note: str, default: bool = True, **settings: float) -> Method:
-    gdm = GdmConfig(n1=PAPER_RESTARTS, **settings)  # type: ignore[arg-type]
+def _of_the_paper(name: str, note: str, **settings: Any) -> Method:
+    gdm = GdmConfig(n1=PAPER_RESTARTS, **settings)
     return Method(name, partial(segment, SegmentationConfig(method=name, gdm=gdm)),
-                  minimises_gd=True, warm_up=True, rejects_outliers=name != 'gdm-paper', note=note,
-                  default=default, sources=SOURCES)
+                  minimises_gd=True, rejects_outliers=name != 'gdm-paper', note=note,
+                  sources=SOURCES)
 
 
 METHODS = (
     Method('gdm', partial(segment, SegmentationConfig()), finds_k=True, minimises_gd=True,
-           warm_up=True, note='the default method with its default constants', sources=SOURCES),
+           note='the default method with its default constants', sources=SOURCES),
     _of_the_paper('gdm-paper', 'GDM-Classic, n1 30'),
     _of_the_paper('gdm-naive', 'GDM-Naive, n1 30, alpha 0.02', alpha=NAIVE_ALPHA),
     _of_the_paper('gdm-known-fraction', 'n1 30, a fifth of the points rejected'),

@@ -83,6 +83,6 @@ def _shrink_columns(matrix: FloatArray, by: float) -> FloatArray:
 
 METHODS = tuple(
     Method(f'ssc-{embedding}', partial(segment, embedding), rejects_outliers=False, default=False,
-           note='lambda 0.001, affine',
+           warm_up=False, note='lambda 0.001, affine',
            sources=('gdm_motion_seg.bench.methods.ssc', 'gdm_motion_seg.bench.methods.spectral'))
     for embedding in ('linear', 'nonlinear'))
