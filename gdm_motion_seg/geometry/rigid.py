@@ -21,7 +21,7 @@ CAUCHY_SIGMAS = 2.0
 """Scale of the Cauchy loss of a fit, in standard deviations of the noise."""
 LARGEST_TURN = 0.3
 """Largest rotation of one step in radians: further away the linearisation tells nothing."""
-SUBSET = 40
+SUBSET = 24
 """A fit from nowhere looks at so many points; all of them refine its result."""
 BEHIND_WEIGHT = 0.1
 """Weight of a squared parallax of the wrong sign: a guessed focal length shifts the parallax a little."""

@@ -3,42 +3,195 @@
 
 """Two arrays of pixels in, rigid motions out."""
 
-import cv2
+import math
+import time
+
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation, OUTLIER
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm.dimension import global_dimension
+from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
+from gdm_motion_seg.segmentation.energy import Weights
+from gdm_motion_seg.segmentation.motion import estimate_motion
+from gdm_motion_seg.segmentation.problem import pose_problem, Problem
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
+from gdm_motion_seg.segmentation.search import Budget, Candidate, MotionSearch
+from gdm_motion_seg.segmentation.variants import partition_as_in_paper
+
+FEWEST_POINTS = 8
+"""Points below which nothing can be told."""
+GEOMETRY_SECONDS_PER_POINT = 6e-6
+"""Time to set aside for the geometry of the motions when there is a budget, and per point."""
 
 
 def segment_motions(x1: npt.ArrayLike, x2: npt.ArrayLike, image_size: tuple[int, int],
                     config: SegmentationConfig | None = None,
-                    rng: np.random.Generator | int | None = None) -> MotionSegmentation:
-    """Segment point correspondences into rigid motions."""
-    return segment_correspondences(Correspondences.from_arrays(x1, x2, image_size), config, rng)
+                    rng: np.random.Generator | int | None = None,
+                    camera: Camera | None = None) -> MotionSegmentation:
+    """
+    Segment point correspondences into rigid motions.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 2) arrays
+        Pixels of the same points in the older and the newer frame.
+    image_size : (width, height)
+        Of the image, in pixels; points may lie outside.
+    config : SegmentationConfig
+        Settings; by default the number of motions is found.
+    rng : numpy Generator or seed
+        Same seed, same answer.
+    camera : Camera, optional
+        Its matrix where it is known; a guess from the image size serves nearly as well.
+
+    Returns
+    -------
+    MotionSegmentation
+        With a reason where there is no answer.
+
+    """
+    return segment_correspondences(Correspondences.from_arrays(x1, x2, image_size), config, rng,
+                                   camera=camera)
 
 
 def segment_correspondences(correspondences: Correspondences,
                             config: SegmentationConfig | None = None,
                             rng: np.random.Generator | int | None = None,
-                            previous_labels: npt.NDArray[np.int64] | None = None,
-                            ) -> MotionSegmentation:
-    """Segment validated correspondences; previous_labels (-2: unknown) is a start from last frame."""
+                            previous_labels: IntArray | None = None,
+                            camera: Camera | None = None) -> MotionSegmentation:
+    """
+    Segment validated correspondences.
+
+    ``previous_labels`` is the partition of the last frame carried over by track, UNDECIDED (-2) where it says nothing:
+    it replaces the full search by one that follows it.
+    """
     config = config or SegmentationConfig()
-    c = correspondences
-    labels = np.full(len(c), OUTLIER, np.int64)
-    motions: list[Motion] = []
-    residuals = np.full(len(c), np.inf)
-    left = np.arange(len(c))
-    while len(left) >= 12 and len(motions) < (config.n_motions or config.max_motions):
-        f, mask = cv2.findFundamentalMat(c.x1[left], c.x2[left], cv2.FM_RANSAC, 1.0, 0.999)
-        if f is None or mask is None or mask.sum() < 12:
-            break
-        inliers = left[mask.ravel() > 0]
-        labels[inliers] = len(motions)
-        residuals[inliers] = 0.5
-        motions.append(Motion(len(motions), inliers, MotionKind.GENERAL, '', f[:3], np.full((3, 3), np.nan),
-                              8.0, 0.5, 1.0))
-        left = left[mask.ravel() == 0]
-    return MotionSegmentation(labels, tuple(motions), residuals, np.ones(len(c)))
+    start = time.perf_counter()
+    n = len(correspondences)
+    reason = _why_not(correspondences, config)
+    if reason:
+        return MotionSegmentation.empty(n, reason)
+    budget = Budget(max(config.time_budget_ms * 1e-3 - GEOMETRY_SECONDS_PER_POINT * n, 1e-6)
+                    if config.time_budget_ms else 0.0)
+    problem = pose_problem(correspondences, camera)
+    if config.method == 'gdm':
+        labels, costs, value = _search(problem, config, np.random.default_rng(rng), budget,
+                                       previous_labels)
+    else:
+        labels = partition_as_in_paper(problem.vectors, config, np.random.default_rng(rng))
+        costs, value = np.zeros((0, n)), math.nan
+    answer = _describe(correspondences, problem, labels, costs, config, camera)
+    answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start,
+                              followed=float(previous_labels is not None))
+    if budget.was_short:
+        return _incomplete(answer)
+    return answer
+
+
+def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
+    """Say why no segmentation is possible, or nothing."""
+    if config.method != 'gdm' and config.n_motions == AUTO:
+        raise InputError(f'n_motions must be given with the method {config.method}, got 0 (auto)')
+    n = len(c)
+    if n < FEWEST_POINTS:
+        return f'{n} points are too few, {FEWEST_POINTS} are needed'
+    if config.n_motions * FEWEST_POINTS > n:
+        return (f'n_motions is {config.n_motions}, but {n} points allow '
+                f'{n // FEWEST_POINTS} motions at most')
+    if (np.ptp(c.x1, axis=0) == 0.0).all():
+        return 'all points lie at the same place'
+    return ''
+
+
+def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generator,
+            budget: Budget, previous: IntArray | None) -> tuple[IntArray, FloatArray, float]:
+    """Return labels, costs and J of the best partition."""
+    weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
+    search = MotionSearch(problem, weights, config.gdm, rng, budget)
+    best = None
+    if previous is not None:
+        best = search.follow(previous, config.n_motions, config.max_motions)
+    if best is None:
+        best = search.search(config.n_motions, config.max_motions)
+    if best is None or not _is_more_than_chance(problem, best, weights):
+        return np.full(len(problem.y1), OUTLIER), np.zeros((0, len(problem.y1))), math.nan
+    order = np.argsort(-np.bincount(best.labels[best.labels >= 0], minlength=best.n_motions),
+                       kind='stable')
+    rank = np.empty(best.n_motions + 1, np.int64)
+    rank[order], rank[-1] = np.arange(best.n_motions), OUTLIER
+    return rank[best.labels], best.costs[order], search.total(best)
+
+
+def _is_more_than_chance(problem: Problem, found: Candidate, weights: Weights) -> bool:
+    """
+    Tell whether the largest motion has more points than chance gives the best of all motions.
+
+    The number of false alarms of Moisan and Stival: of N random points, k lie within a band of relative width w around
+    their epipolar lines, five of which every motion gets for nothing.
+    """
+    n = len(problem.y1)
+    inliers = (found.costs <= weights.core) & (found.labels == np.arange(found.n_motions)[:, None])
+    k = int(inliers.sum(axis=1).max())
+    if k <= 5:
+        return False
+    extent = float(np.linalg.norm(np.ptp(problem.y2, axis=0))) + 1e-12
+    half = math.sqrt(2.0 * weights.core) / np.sqrt(problem.precision).mean()
+    w = min(2.0 * half / extent, 1.0)
+    return bool(math.log(n) + _log_choose(n, k) + _log_choose(k, 5) + (k - 5) * math.log(w) < 0.0)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def _describe(c: Correspondences, problem: Problem, labels: IntArray, costs: FloatArray,
+              config: SegmentationConfig, camera: Camera | None) -> MotionSegmentation:
+    """Estimate the geometry of every motion and judge every point by it."""
+    n_motions = int(labels.max(initial=-1)) + 1
+    motions = _motions(c, labels, n_motions, config, camera)
+    distances = np.full((max(n_motions, 1), len(c)), np.inf)
+    for k, motion in enumerate(motions):
+        if np.isfinite(motion.fundamental).all():
+            distances[k] = sampson_distances(motion.fundamental, c.x1, c.x2)
+    if config.kappa_px and n_motions:
+        own = distances[np.maximum(labels, 0), np.arange(len(c))]
+        labels = np.where(own > config.kappa_px, OUTLIER, labels)
+        motions = _motions(c, labels, n_motions, config, camera)
+    residuals = np.where(labels >= 0, distances[np.maximum(labels, 0), np.arange(len(c))],
+                         distances.min(axis=0))
+    value = global_dimension(problem.vectors, labels, config.gdm.epsilon, config.gdm.p) \
+        if n_motions else math.nan
+    return MotionSegmentation(
+        labels, motions, residuals, _margins(labels, costs),
+        reason='' if n_motions else 'no motion has more points than chance would give it',
+        global_dimension=value)
+
+
+def _motions(c: Correspondences, labels: IntArray, n_motions: int, config: SegmentationConfig,
+             camera: Camera | None) -> tuple[Motion, ...]:
+    return tuple(estimate_motion(c, np.flatnonzero(labels == k), k, config.kappa_px,
+                                 config.gdm.epsilon, camera) for k in range(n_motions))
+
+
+def _margins(labels: IntArray, costs: FloatArray) -> FloatArray:
+    """Turn the distance in cost to the second best motion into a number in [0, 1]."""
+    cap = Weights().cap
+    n = len(labels)
+    ladder = np.full((len(costs) + 1, n), cap)
+    ladder[:-1] = np.minimum(costs, cap)
+    own = np.where(labels >= 0, labels, len(costs))
+    own = np.minimum(own, len(costs))
+    mine = ladder[own, np.arange(n)]
+    ladder[own, np.arange(n)] = np.inf
+    rival = np.minimum(ladder.min(axis=0), cap)
+    return 1.0 - np.exp(-np.maximum(rival - mine, 0.0))
+
+
+def _incomplete(answer: MotionSegmentation) -> MotionSegmentation:
+    return MotionSegmentation(answer.labels, answer.motions, answer.residuals, answer.margins,
+                              answer.reason or 'the time budget ended the search early',
+                              answer.global_dimension, False, answer.diagnostics)

@@ -1,0 +1,324 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The search for the motions of a pair: starts, descents, and the lowest energy.
+
+A full search proposes motions from neighbouring points, grows partitions from them, lets global dimension minimization
+descend from covers by several proposals at once, and settles the best of all on J. A search that follows the last frame
+starts from its partition, and tries one motion less and one motion more.
+"""
+
+from dataclasses import dataclass
+import math
+import time
+
+import numpy as np
+
+from gdm_motion_seg.gdm.config import GdmConfig
+from gdm_motion_seg.gdm.descent import descend, Monomials
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.rigid import fit_rigid_samples, rigid_costs
+from gdm_motion_seg.segmentation import energy
+from gdm_motion_seg.segmentation.energy import Weights
+from gdm_motion_seg.segmentation.problem import Problem
+
+SAMPLE = 8
+"""Points of a proposal: a few more than five, so that noise does not decide it."""
+SCALES = (12, 25, 60)
+"""A proposal's points come from so many nearest neighbours of a point, or from anywhere: movers are small and large."""
+PROPOSALS = 400
+"""Proposals of a full search."""
+FRESH_PROPOSALS = 48
+"""Proposals for a new motion when the last frame is followed."""
+GROWTHS = 6
+"""Partitions that are grown from the proposals, each but the first from a random quarter of them."""
+DESCENTS = 16
+"""Covers by proposals from which global dimension minimization descends, for each number of motions."""
+DESCENDED_MOTIONS = 4
+"""Descents are tried for up to so many motions; beyond, growth alone has to do."""
+SETTLED = 4
+"""Best candidates, for each number of motions, that are settled on J."""
+LOOSE = 1.0
+"""Smoothness while candidates form: a strong one would freeze them where they start."""
+GOOD_COVER = 0.7
+"""A cover takes a proposal whose gain is at least this share of the best one's."""
+ROUNDS = 6
+"""Rounds of refitting and relabelling, at most."""
+REACH = 20.0
+"""Moves that cost more than this, dimensions aside, are not tried."""
+UNDECIDED = -2
+"""In the labels of the last frame: a point about which it says nothing."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A partition with the motions that were fitted to it."""
+
+    labels: IntArray
+    rotations: FloatArray
+    ts: FloatArray
+    costs: FloatArray
+    """(K, N) cost of every point under every motion."""
+    energy: float
+    """J without the price of the motions."""
+
+    @property
+    def n_motions(self) -> int:
+        """Count the motions."""
+        return len(self.rotations)
+
+
+class Budget:
+    """Time that a search may take; without a limit it allows everything."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        """Start the clock; 0 seconds are no limit."""
+        self._end = time.perf_counter() + seconds if seconds > 0.0 else math.inf
+        self.was_short = False
+
+    def allows(self, seconds: float = 0.0) -> bool:
+        """Tell whether a step of that length still fits; remember it if not."""
+        fits = time.perf_counter() + seconds < self._end
+        self.was_short = self.was_short or not fits
+        return fits
+
+
+class MotionSearch:
+    """Searches the motions of one pair."""
+
+    def __init__(self, problem: Problem, weights: Weights, gdm: GdmConfig,
+                 rng: np.random.Generator, budget: Budget) -> None:
+        """Take the problem; nothing is computed yet."""
+        self._problem = problem
+        self._weights = weights
+        self._gdm = gdm
+        self._rng = rng
+        self._budget = budget
+        self._n = len(problem.y1)
+        self._pace = 0.0
+
+    def total(self, candidate: Candidate) -> float:
+        """Compute J with the price of the motions."""
+        price = self._weights.motion + self._weights.motion_share * self._n
+        return candidate.energy + price * candidate.n_motions
+
+    def search(self, n_motions: int, max_motions: int) -> Candidate | None:
+        """Find n_motions motions, or as many as there are if it is 0; None if there is none at all."""
+        rotations, ts = self._propose(PROPOSALS, None)
+        costs = rigid_costs(rotations, ts, self._problem.y1, self._problem.y2,
+                            self._problem.precision, self._weights.cap)
+        most = n_motions or max_motions
+        found: dict[int, list[Candidate]] = {}
+        self._grow(rotations, ts, costs, most, found)
+        for k in range(2, min(most, DESCENDED_MOTIONS) + 1):
+            if n_motions in (0, k):
+                self._descend(costs, k, found)
+        if n_motions > DESCENDED_MOTIONS:
+            self._descend(costs, n_motions, found)
+        if n_motions:
+            found = {k: c for k, c in found.items() if k == n_motions} or found
+        settled = [self._settle_best(candidates) for candidates in found.values()]
+        return min(settled, key=self.total, default=None)
+
+    def follow(self, previous: IntArray, n_motions: int, max_motions: int) -> Candidate | None:
+        """Start from the labels of the last frame; None if nothing of it holds."""
+        labels, count = _closed_up(previous, self._weights.smallest)
+        if count == 0:
+            return None
+        start = time.perf_counter()
+        current = self._relax(self._fitted(labels, count), self._weights.smoothness)
+        self._pace = time.perf_counter() - start
+        if current.n_motions == 0:
+            return None
+        if self._budget.allows(self._pace):
+            current = self._settle(current)
+        if n_motions == 0 or current.n_motions > n_motions:
+            current = self._with_one_less(current)
+        if current.n_motions < (n_motions or max_motions):
+            current = self._with_one_more(current)
+        return current
+
+    def _propose(self, count: int, centres: IntArray | None) -> tuple[FloatArray, FloatArray]:
+        """Fit motions to small samples, near given centres or anywhere."""
+        p = self._problem
+        samples = draw_samples(p.pool, count, centres, self._rng)
+        return fit_rigid_samples(p.y1, p.y2, p.precision, samples, self._weights.cap)
+
+    def _fitted(self, labels: IntArray, count: int) -> Candidate:
+        """Fit motions to a partition."""
+        rotations, ts = np.empty((count, 3, 3)), np.empty((count, 3))
+        energy.fit_motions(self._problem, labels, rotations, ts, self._weights)
+        return self._valued(labels, rotations, ts)
+
+    def _valued(self, labels: IntArray, rotations: FloatArray, ts: FloatArray) -> Candidate:
+        costs = energy.point_costs(self._problem, labels, rotations, ts, self._weights)
+        value = energy.energy(self._problem, labels, costs, self._weights)
+        return Candidate(labels, rotations, ts, costs, value)
+
+    def _relax(self, candidate: Candidate, smoothness: float, rounds: int = ROUNDS) -> Candidate:
+        """Refit and relabel in turn; motions may vanish."""
+        labels, rotations, ts = (a.copy() for a in
+                                 (candidate.labels, candidate.rotations, candidate.ts))
+        count, costs = energy.relax(self._problem, labels, rotations, ts, self._weights,
+                                    smoothness, rounds)
+        value = energy.energy(self._problem, labels, costs, self._weights)
+        return Candidate(labels, rotations[:count].copy(), ts[:count].copy(), costs, value)
+
+    def _settle(self, candidate: Candidate, rounds: int = 3) -> Candidate:
+        """Move single points on J, dimensions and all."""
+        labels, rotations, ts = (a.copy() for a in
+                                 (candidate.labels, candidate.rotations, candidate.ts))
+        costs, value = energy.settle(self._problem, labels, rotations, ts, self._weights, rounds,
+                                     REACH)
+        return Candidate(labels, rotations, ts, costs, value)
+
+    def _grow(self, rotations: FloatArray, ts: FloatArray, costs: FloatArray, most: int,
+              found: dict[int, list[Candidate]]) -> None:
+        """Add motion after motion, each the proposal that explains most of what is left."""
+        for growth in range(GROWTHS):
+            quarter = np.arange(len(costs))
+            if growth:
+                quarter = self._rng.choice(len(costs), max(1, len(costs) // 4), replace=False)
+            labels = np.full(self._n, -1)
+            kept_rotations, kept_ts = np.empty((0, 3, 3)), np.empty((0, 3))
+            left = np.full(self._n, self._weights.cap)
+            for _ in range(most):
+                if found and not self._budget.allows(self._pace):
+                    return
+                best = quarter[np.maximum(left - costs[quarter], 0.0).sum(axis=1).argmax()]
+                labels = np.where(costs[best] < left, len(kept_rotations), labels)
+                start = time.perf_counter()
+                candidate = self._relax(self._valued(
+                    labels, np.concatenate([kept_rotations, rotations[best:best + 1]]),
+                    np.concatenate([kept_ts, ts[best:best + 1]])), LOOSE)
+                self._pace = time.perf_counter() - start
+                if candidate.n_motions == 0:
+                    break
+                found.setdefault(candidate.n_motions, []).append(candidate)
+                labels, kept_rotations, kept_ts = (candidate.labels, candidate.rotations,
+                                                   candidate.ts)
+                left = np.minimum(candidate.costs.min(axis=0), self._weights.cap)
+
+    def _descend(self, costs: FloatArray, k: int, found: dict[int, list[Candidate]]) -> None:
+        """Minimise the global dimension from covers by k proposals and from the best so far."""
+        if not self._budget.allows(4.0 * self._pace):
+            return
+        best = sorted(found.get(k, []), key=lambda c: c.energy)[:SETTLED]
+        starts = [cover(costs, k, self._weights.cap, self._rng) for _ in range(DESCENTS)]
+        starts += [c.labels for c in best]
+        memberships = np.stack([np.where(s < 0, 1.0 / k, s == np.arange(k)[:, None])
+                                for s in starts])
+        memberships, _ = descend(Monomials.of(self._problem.vectors), memberships, self._gdm)
+        for start, labels in zip(starts, memberships.argmax(axis=1)):
+            uncovered = start < 0
+            partitions = [labels]
+            if uncovered.mean() > 0.05:
+                partitions.append(np.where(uncovered, -1, labels))
+            for partition in partitions:
+                if len(np.unique(partition[partition >= 0])) < k:
+                    continue
+                if not self._budget.allows(2.0 * self._pace):
+                    return
+                candidate = self._fitted(partition, k)
+                for c in (candidate, self._relax(candidate, LOOSE)):
+                    if c.n_motions:
+                        found.setdefault(c.n_motions, []).append(c)
+
+    def _settle_best(self, candidates: list[Candidate]) -> Candidate:
+        """Settle the best candidates of one number of motions, also from their smoothed form."""
+        candidates = sorted(candidates, key=lambda c: c.energy)[:SETTLED]
+        settled = [candidates[0]]
+        for candidate in candidates:
+            if not self._budget.allows(3.0 * self._pace):
+                break
+            settled.append(self._settle(candidate))
+            smooth = self._relax(candidate, self._weights.smoothness)
+            if smooth.n_motions == candidate.n_motions:
+                settled.append(self._settle(smooth))
+        return min(settled, key=lambda c: c.energy)
+
+    def _with_one_less(self, current: Candidate) -> Candidate:
+        """Dissolve each motion in turn; keep the best of them if J falls."""
+        best = current
+        for k in range(current.n_motions):
+            if current.n_motions == 1 or not self._budget.allows(self._pace):
+                break
+            others = np.arange(current.n_motions) != k
+            labels = np.where(current.labels == k, -1,
+                              current.labels - (current.labels > k)).astype(np.int64)
+            costs = np.ascontiguousarray(current.costs[others])
+            energy.relabel(self._problem, labels, costs, self._weights, self._weights.smoothness,
+                           5)
+            trial = self._valued(labels, current.rotations[others].copy(),
+                                 current.ts[others].copy())
+            if self.total(trial) < self.total(best):
+                best = trial
+        return best if best is current else self._settle(best, 1)
+
+    def _with_one_more(self, current: Candidate) -> Candidate:
+        """Propose motions where points are unhappy; keep the best of them if J falls."""
+        if not self._budget.allows(2.0 * self._pace):
+            return current
+        own = np.where(current.labels < 0, self._weights.cap,
+                       current.costs[np.maximum(current.labels, 0), np.arange(self._n)])
+        unhappy = np.flatnonzero(own > self._weights.core)
+        if len(unhappy) < self._weights.smallest:
+            return current
+        rotations, ts = self._propose(FRESH_PROPOSALS, unhappy)
+        costs = rigid_costs(rotations, ts, self._problem.y1, self._problem.y2,
+                            self._problem.precision, self._weights.cap)
+        left = np.minimum(current.costs.min(axis=0), self._weights.cap)
+        best = np.maximum(left - costs, 0.0).sum(axis=1).argmax()
+        labels = np.where(costs[best] < left, current.n_motions, current.labels)
+        trial = self._relax(self._valued(
+            labels, np.concatenate([current.rotations, rotations[best:best + 1]]),
+            np.concatenate([current.ts, ts[best:best + 1]])), self._weights.smoothness, 3)
+        if self._budget.allows(self._pace):
+            trial = self._settle(trial, 1)
+        return trial if self.total(trial) < self.total(current) else current
+
+
+def draw_samples(pool: IntArray, count: int, centres: IntArray | None,
+                 rng: np.random.Generator) -> IntArray:
+    """Draw (count, SAMPLE) indices from the neighbourhoods of random points, at several scales."""
+    n = len(pool)
+    if centres is None:
+        centres = np.arange(n)
+    samples = np.empty((count, SAMPLE), np.int64)
+    for i, scale in enumerate((*SCALES, n)):
+        rows = np.arange(i, count, len(SCALES) + 1)
+        reach = min(scale, pool.shape[1])
+        if scale > pool.shape[1]:
+            samples[rows] = rng.integers(n, size=(len(rows), SAMPLE))
+            continue
+        chosen = np.argsort(rng.random((len(rows), reach)), axis=1)
+        chosen = np.resize(chosen, (len(rows), SAMPLE)) if reach < SAMPLE else chosen[:, :SAMPLE]
+        samples[rows] = pool[rng.choice(centres, len(rows))[:, None], chosen]
+    return samples
+
+
+def cover(costs: FloatArray, k: int, cap: float, rng: np.random.Generator) -> IntArray:
+    """Label the points by k random proposals that explain many points between them, k-means++ fashion."""
+    gains = cap - costs
+    covered = np.zeros(costs.shape[1])
+    chosen = []
+    for _ in range(k):
+        gain = np.maximum(gains - covered, 0.0).sum(axis=1)
+        weight = np.where(gain >= GOOD_COVER * gain.max(), gain, 0.0) ** 4
+        total = weight.sum()
+        pick = rng.choice(len(gain), p=weight / total) if total > 0.0 else rng.integers(len(gain))
+        chosen.append(pick)
+        covered = np.maximum(covered, gains[pick])
+    own = costs[chosen]
+    return np.where(own.min(axis=0) >= cap, -1, own.argmin(axis=0))
+
+
+def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:
+    """Number the motions of the last frame without gaps; drop those that lost their points."""
+    values, counts = np.unique(previous[previous >= 0], return_counts=True)
+    values = values[counts >= smallest]
+    labels = np.full(len(previous), -1, np.int64)
+    for k, value in enumerate(values):
+        labels[previous == value] = k
+    return labels, len(values)
