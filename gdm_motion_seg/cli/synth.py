@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     with output_folder(args.out, args.overwrite, make=False) as folder, \
             console.progress_bar(f'rendering {options.scene}', options.n_frames) as advance:
         write_scene(folder, options, advance)
-    scene = scene_named(args.scene)
-    console.screen.print(f'{args.out}: {args.frames} frames of "{args.scene}"\n{scene.description}\n'
+    console.screen.print(f'{args.out}: {args.frames} frames of "{args.scene}"\n'
+                         f'{scene_named(args.scene).description}\n'
                          f'The truth is in {args.out / FOLDER}', highlight=False, soft_wrap=True)
     return 0
