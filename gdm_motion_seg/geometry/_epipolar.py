@@ -22,14 +22,19 @@ def unit_frobenius(f: FloatArray) -> FloatArray:
     for i in range(3):
         for j in range(3):
             largest = max(largest, abs(f[i, j]))
+    g = f.copy()
     if not (largest > 0.0 and largest < np.inf):
-        return f.copy()
-    g = f / largest
+        return g
     norm = 0.0
     for i in range(3):
         for j in range(3):
+            g[i, j] /= largest
             norm += g[i, j] * g[i, j]
-    return g / np.sqrt(norm)
+    norm = np.sqrt(norm)
+    for i in range(3):
+        for j in range(3):
+            g[i, j] /= norm
+    return g
 
 
 @njit(cache=True)
@@ -44,21 +49,50 @@ def rank_two(f: FloatArray) -> FloatArray:
 
 
 @njit(cache=True)
+def times_transform(m: FloatArray, cx: float, cy: float, scale: float) -> FloatArray:
+    """M T for the transform T of a centre and a scale."""
+    out = np.empty((3, 3))
+    for i in range(3):
+        out[i, 0] = m[i, 0] * scale
+        out[i, 1] = m[i, 1] * scale
+        out[i, 2] = m[i, 2] - cx * out[i, 0] - cy * out[i, 1]
+    return out
+
+
+@njit(cache=True)
 def to_pixels(f: FloatArray, c1x: float, c1y: float, s1: float,
               c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^T F T1 at unit norm, for transforms given by centre and scale."""
-    t1 = np.array([[s1, 0.0, -s1 * c1x], [0.0, s1, -s1 * c1y], [0.0, 0.0, 1.0]])
-    t2t = np.array([[s2, 0.0, 0.0], [0.0, s2, 0.0], [-s2 * c2x, -s2 * c2y, 1.0]])
-    return unit_frobenius(matmul3(t2t, matmul3(f, t1)))
+    g = times_transform(f, c1x, c1y, s1)
+    for j in range(3):
+        g[0, j] *= s2
+        g[1, j] *= s2
+        g[2, j] -= c2x * g[0, j] + c2y * g[1, j]
+    return unit_frobenius(g)
 
 
 @njit(cache=True)
 def from_pixels(f: FloatArray, c1x: float, c1y: float, s1: float,
                 c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^-T F T1^-1 at unit norm, for transforms given by centre and scale."""
-    t1 = np.array([[1.0 / s1, 0.0, c1x], [0.0, 1.0 / s1, c1y], [0.0, 0.0, 1.0]])
-    t2t = np.array([[1.0 / s2, 0.0, 0.0], [0.0, 1.0 / s2, 0.0], [c2x, c2y, 1.0]])
-    return unit_frobenius(matmul3(t2t, matmul3(f, t1)))
+    return to_pixels(f, -c1x * s1, -c1y * s1, 1.0 / s1, -c2x * s2, -c2y * s2, 1.0 / s2)
+
+
+@njit(cache=True)
+def as_matrix(v: FloatArray) -> FloatArray:
+    """(3, 3) matrix of nine numbers, row by row."""
+    m = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            m[i, j] = v[3 * i + j]
+    return m
+
+
+@njit(cache=True)
+def _store(m: FloatArray, out: FloatArray, index: int) -> None:
+    for i in range(3):
+        for j in range(3):
+            out[index, i, j] = m[i, j]
 
 
 @njit(cache=True)
@@ -92,8 +126,7 @@ def eight_point(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArr
         for j in range(i):
             moments[j, i] = moments[i, j]
     _, vectors = eigh(moments)
-    f = vectors[:, 0].copy().reshape(3, 3)
-    return to_pixels(rank_two(f), c1x, c1y, s1, c2x, c2y, s2)
+    return to_pixels(rank_two(as_matrix(vectors[:, 0])), c1x, c1y, s1, c2x, c2y, s2)
 
 
 @njit(cache=True)
@@ -114,15 +147,17 @@ def eight_point_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
             y2[k, 0], y2[k, 1] = x2[n, 0], x2[n, 1]
         c1x, c1y, s1 = centre_and_scale(y1, ones)
         c2x, c2y, s2 = centre_and_scale(y2, ones)
-        moments[:] = 0.0
+        for i in range(9):
+            for j in range(9):
+                moments[i, j] = 0.0
         for k in range(size):
             _fill_embedding(v, (y1[k, 0] - c1x) * s1, (y1[k, 1] - c1y) * s1,
                             (y2[k, 0] - c2x) * s2, (y2[k, 1] - c2y) * s2)
             for i in range(9):
                 for j in range(i + 1):
                     moments[i, j] += v[i] * v[j]
-        f = lowest_eigenvector(moments, iterations).reshape(3, 3)
-        out[h] = to_pixels(rank_two(f), c1x, c1y, s1, c2x, c2y, s2)
+        f = as_matrix(lowest_eigenvector(moments, iterations))
+        _store(to_pixels(rank_two(f), c1x, c1y, s1, c2x, c2y, s2), out, h)
     return out
 
 
@@ -141,8 +176,8 @@ def eight_point_moments(moments: FloatArray, iterations: int) -> FloatArray:
         m = moments[h]
         c1x, c1y, s1 = _moment_transform(m[6, 8], m[7, 8], m[6, 6] + m[7, 7], m[8, 8])
         c2x, c2y, s2 = _moment_transform(m[2, 8], m[5, 8], m[2, 2] + m[5, 5], m[8, 8])
-        t1 = np.array([[s1, 0.0, -s1 * c1x], [0.0, s1, -s1 * c1y], [0.0, 0.0, 1.0]])
-        t2 = np.array([[s2, 0.0, -s2 * c2x], [0.0, s2, -s2 * c2y], [0.0, 0.0, 1.0]])
+        t1 = times_transform(np.eye(3), c1x, c1y, s1)
+        t2 = times_transform(np.eye(3), c2x, c2y, s2)
         for i in range(9):
             for j in range(9):
                 s[i, j] = t2[i // 3, j // 3] * t1[i % 3, j % 3]
@@ -158,8 +193,8 @@ def eight_point_moments(moments: FloatArray, iterations: int) -> FloatArray:
                 for k in range(9):
                     total += half[i, k] * s[j, k]
                 scaled[i, j] = total
-        f = lowest_eigenvector(scaled, iterations).reshape(3, 3)
-        out[h] = to_pixels(rank_two(f), c1x, c1y, s1, c2x, c2y, s2)
+        f = as_matrix(lowest_eigenvector(scaled, iterations))
+        _store(to_pixels(rank_two(f), c1x, c1y, s1, c2x, c2y, s2), out, h)
     return out
 
 
@@ -176,25 +211,36 @@ def _moment_transform(sx: float, sy: float, sxx: float,
 
 
 @njit(cache=True, error_model='numpy')
-def sampson(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
+def _fill_sampson(f: FloatArray, x1: FloatArray, x2: FloatArray, out: FloatArray) -> None:
+    f00, f01, f02 = f[0, 0], f[0, 1], f[0, 2]
+    f10, f11, f12 = f[1, 0], f[1, 1], f[1, 2]
+    f20, f21, f22 = f[2, 0], f[2, 1], f[2, 2]
+    for i in range(x1.shape[0]):
+        x, y, u, w = x1[i, 0], x1[i, 1], x2[i, 0], x2[i, 1]
+        a0 = f00 * x + f01 * y + f02
+        a1 = f10 * x + f11 * y + f12
+        c = u * a0 + w * a1 + f20 * x + f21 * y + f22
+        b0 = f00 * u + f10 * w + f20
+        b1 = f01 * u + f11 * w + f21
+        d = a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1
+        # Both points at the epipoles: 0 / 0, and they fit.
+        out[i] = abs(c) / np.sqrt(d + 1e-200) if c != 0.0 else 0.0
+
+
+@njit(cache=True)
+def sampson(f: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
+    """(N,) Sampson distances of N points to one matrix."""
+    out = np.empty(x1.shape[0])
+    _fill_sampson(f, x1, x2, out)
+    return out
+
+
+@njit(cache=True)
+def sampson_many(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """(H, N) Sampson distances of N points to H matrices."""
-    count, n = fs.shape[0], x1.shape[0]
-    out = np.empty((count, n))
-    for h in range(count):
-        f = fs[h]
-        f00, f01, f02 = f[0, 0], f[0, 1], f[0, 2]
-        f10, f11, f12 = f[1, 0], f[1, 1], f[1, 2]
-        f20, f21, f22 = f[2, 0], f[2, 1], f[2, 2]
-        for i in range(n):
-            x, y, u, w = x1[i, 0], x1[i, 1], x2[i, 0], x2[i, 1]
-            a0 = f00 * x + f01 * y + f02
-            a1 = f10 * x + f11 * y + f12
-            c = u * a0 + w * a1 + f20 * x + f21 * y + f22
-            b0 = f00 * u + f10 * w + f20
-            b1 = f01 * u + f11 * w + f21
-            d = a0 * a0 + a1 * a1 + b0 * b0 + b1 * b1
-            # Both points at the epipoles: 0 / 0, and they fit.
-            out[h, i] = abs(c) / np.sqrt(d + 1e-200) if c != 0.0 else 0.0
+    out = np.empty((fs.shape[0], x1.shape[0]))
+    for h in range(fs.shape[0]):
+        _fill_sampson(fs[h], x1, x2, out[h])
     return out
 
 
@@ -224,8 +270,10 @@ def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weig
     A parametrisation with basis B = dvec(F) / dp then has J^T J = B^T (sum w g g^T) B: one pass
     over the points serves every parametrisation.
     """
-    gram[:] = 0.0
-    gradient[:] = 0.0
+    for i in range(9):
+        gradient[i] = 0.0
+        for j in range(9):
+            gram[i, j] = 0.0
     g = np.empty(9)
     for n in range(x1.shape[0]):
         x, y, u, w = x1[n, 0], x1[n, 1], x2[n, 0], x2[n, 1]

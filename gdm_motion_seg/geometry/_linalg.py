@@ -4,7 +4,8 @@
 """
 Linear algebra of tiny matrices inside compiled kernels.
 
-LAPACK spends most of its time on the call when the matrix is 3 x 3 to 9 x 9; these loops do not.
+LAPACK spends most of its time on the call when the matrix is 3 x 3 to 9 x 9; these loops do not,
+and plain loops over numbers compile in a fraction of the time that array expressions take.
 """
 
 from numba import njit
@@ -58,12 +59,15 @@ def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     values = np.empty(n)
     for i in range(n):
         values[i] = a[i, i]
-    order = np.argsort(values)
-    vectors = np.empty((n, n))
-    for j in range(n):
-        for i in range(n):
-            vectors[i, j] = v[i, order[j]]
-    return values[order], vectors
+    for i in range(n - 1):
+        low = i
+        for j in range(i + 1, n):
+            if values[j] < values[low]:
+                low = j
+        values[i], values[low] = values[low], values[i]
+        for k in range(n):
+            v[k, i], v[k, low] = v[k, low], v[k, i]
+    return values, v
 
 
 @njit(cache=True)
@@ -160,7 +164,10 @@ def svd3(m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     s = np.zeros(3)
     if scale == 0.0:
         return u, s, v
-    a = m / scale
+    a = np.empty((3, 3))
+    for i in range(3):
+        for j in range(3):
+            a[i, j] = m[i, j] / scale
     gram = np.zeros((3, 3))
     for i in range(3):
         for j in range(3):
@@ -188,7 +195,10 @@ def svd3(m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
             u[i, 1] /= s[1]
     else:
         # Rank one: any direction orthogonal to the first will do.
-        least = np.argmin(np.abs(u[:, 0]))
+        least = 0
+        for i in range(1, 3):
+            if abs(u[i, 0]) < abs(u[least, 0]):
+                least = i
         for i in range(3):
             u[i, 1] = -u[least, 0] * u[i, 0]
         u[least, 1] += 1.0
@@ -197,7 +207,9 @@ def svd3(m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
             u[i, 1] /= norm
     _cross_columns(u)
     s[2] = av[0, 2] * u[0, 2] + av[1, 2] * u[1, 2] + av[2, 2] * u[2, 2]
-    return u, s * scale, v
+    for i in range(3):
+        s[i] *= scale
+    return u, s, v
 
 
 @njit(cache=True)
@@ -253,3 +265,48 @@ def inverse_camera(k: FloatArray) -> FloatArray:
     inverse[0, 2] = (k[0, 1] * k[1, 2] - k[0, 2] * k[1, 1]) / (k[0, 0] * k[1, 1])
     inverse[1, 2] = -k[1, 2] / k[1, 1]
     return inverse
+
+
+@njit(cache=True)
+def cross_matrix(t: FloatArray) -> FloatArray:
+    """Matrix [t]x of the cross product with t."""
+    m = np.zeros((3, 3))
+    m[0, 1], m[0, 2] = -t[2], t[1]
+    m[1, 0], m[1, 2] = t[2], -t[0]
+    m[2, 0], m[2, 1] = -t[1], t[0]
+    return m
+
+
+@njit(cache=True)
+def median(values: FloatArray) -> float:
+    """Median of some numbers, by quickselect; 0 of none."""
+    n = values.shape[0]
+    if n == 0:
+        return 0.0
+    a = values.copy()
+    middle = n // 2
+    low, high = 0, n - 1
+    while low < high:
+        pivot = a[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while a[i] < pivot:
+                i += 1
+            while a[j] > pivot:
+                j -= 1
+            if i <= j:
+                a[i], a[j] = a[j], a[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            break
+    if n % 2 == 1:
+        return a[middle]
+    below = a[0]
+    for i in range(1, middle):
+        below = max(below, a[i])
+    return 0.5 * (below + a[middle])

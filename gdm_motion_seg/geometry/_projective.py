@@ -7,8 +7,8 @@ from numba import njit
 import numpy as np
 
 from gdm_motion_seg.geometry._epipolar import (
-    damped_step, MAX_DAMPING, promised, unit_frobenius)
-from gdm_motion_seg.geometry._linalg import eigh, matmul3
+    as_matrix, damped_step, MAX_DAMPING, promised, times_transform, unit_frobenius)
+from gdm_motion_seg.geometry._linalg import eigh
 from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.geometry.normalization import centre_and_scale
 
@@ -20,9 +20,11 @@ FAR = 1e12
 def conjugate(h: FloatArray, c1x: float, c1y: float, s1: float,
               c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^-1 H T1 at unit norm, for transforms given by centre and scale."""
-    t1 = np.array([[s1, 0.0, -s1 * c1x], [0.0, s1, -s1 * c1y], [0.0, 0.0, 1.0]])
-    t2 = np.array([[1.0 / s2, 0.0, c2x], [0.0, 1.0 / s2, c2y], [0.0, 0.0, 1.0]])
-    return unit_frobenius(matmul3(t2, matmul3(h, t1)))
+    g = times_transform(h, c1x, c1y, s1)
+    for j in range(3):
+        g[0, j] = g[0, j] / s2 + c2x * g[2, j]
+        g[1, j] = g[1, j] / s2 + c2y * g[2, j]
+    return unit_frobenius(g)
 
 
 @njit(cache=True)
@@ -49,8 +51,7 @@ def direct_linear(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatA
         for j in range(6, 9):
             moments[j, i] = moments[i, j]
     _, vectors = eigh(moments)
-    h = vectors[:, 0].copy().reshape(3, 3)
-    return conjugate(h, c1x, c1y, s1, c2x, c2y, s2)
+    return conjugate(as_matrix(vectors[:, 0]), c1x, c1y, s1, c2x, c2y, s2)
 
 
 @njit(cache=True, error_model='numpy')
@@ -99,18 +100,16 @@ def _orientation(h: FloatArray, x1: FloatArray) -> float:
 
 
 @njit(cache=True)
-def transfer(hs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
-    """(M, N) first-order distances of N points to M homographies."""
-    out = np.empty((hs.shape[0], x1.shape[0]))
+def transfer(h: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
+    """(N,) first-order distances of N points to a homography."""
+    out = np.empty(x1.shape[0])
     r = np.empty(8)
-    for m in range(hs.shape[0]):
-        h = unit_frobenius(hs[m])
-        sign = _orientation(h, x1)
-        for n in range(x1.shape[0]):
-            if _whitened(h, sign, x1[n, 0], x1[n, 1], x2[n, 0], x2[n, 1], r):
-                out[m, n] = min(np.sqrt(r[0] * r[0] + r[1] * r[1]), FAR)
-            else:
-                out[m, n] = FAR
+    unit = unit_frobenius(h)
+    sign = _orientation(unit, x1)
+    for n in range(x1.shape[0]):
+        out[n] = FAR
+        if _whitened(unit, sign, x1[n, 0], x1[n, 1], x2[n, 0], x2[n, 1], r):
+            out[n] = min(np.sqrt(r[0] * r[0] + r[1] * r[1]), FAR)
     return out
 
 
@@ -135,8 +134,10 @@ def _normal_equations(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray
 
     The whitening is held fixed: its derivative is multiplied by the residual, which is noise.
     """
-    jtj[:] = 0.0
-    jtr[:] = 0.0
+    for i in range(9):
+        jtr[i] = 0.0
+        for j in range(9):
+            jtj[i, j] = 0.0
     j0 = np.empty(9)
     j1 = np.empty(9)
     p = np.empty(3)
@@ -195,7 +196,7 @@ def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatA
             if damped_step(jtj, jtr, damping, step):
                 if promised(jtr, step) <= tolerance * cost:
                     break
-                new_h = unit_frobenius(h + step.reshape(3, 3))
+                new_h = unit_frobenius(h + as_matrix(step))
                 new_cost = _cost(new_h, sign, y1, y2, weights, loss2, r)
                 if new_cost < cost:
                     better = True

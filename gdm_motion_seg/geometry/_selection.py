@@ -9,7 +9,7 @@ import numpy as np
 from gdm_motion_seg.geometry import _projective
 from gdm_motion_seg.geometry._epipolar import (
     eight_point, eight_point_samples, refine_rank_two, sampson)
-from gdm_motion_seg.geometry._linalg import inverse_camera, matmul3, svd3
+from gdm_motion_seg.geometry._linalg import inverse_camera, matmul3, median, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray
 
 PRIOR_NOISE_PX = 0.7
@@ -64,7 +64,7 @@ def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: fl
     # Squared median, squared cut, and mean square under the cut, of unit noise.
     median2, cut2, mean2 = (0.4549, 9.0, 0.9733) if residuals == 1 else (1.3863, 12.25, 1.9731)
     squared = distances * distances
-    variance: float = np.median(squared) / median2
+    variance: float = median(squared) / median2
     for _ in range(3):
         total, count = 0.0, 0
         for i in range(n):
@@ -87,17 +87,17 @@ def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArra
     the fit with the least median over samples of eight gets a chance.
     """
     f = eight_point(x1, x2, np.ones(x1.shape[0]))
-    distances = _distances(f, x1, x2)
+    distances = sampson(f, x1, x2)
     loss = LOSS_SIGMAS * noise_scale(distances, 1, 7, unit)
     f = eight_point(x1, x2, 1.0 / (1.0 + (distances / loss) ** 2))
     f, noise = _refine_at_own_scale(f, x1, x2, unit)
-    gross = np.sum(_distances(f, x1, x2) > GROSS_SIGMAS * noise)
+    gross = np.sum(sampson(f, x1, x2) > GROSS_SIGMAS * noise)
     if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * x1.shape[0]:
         other, other_noise = _refine_at_own_scale(_least_median(x1, x2), x1, x2, unit)
         if other_noise < noise:
             f, noise = other, other_noise
-    inliers = np.where(_distances(f, x1, x2) < INLIER_SIGMAS * noise, 1.0, 0.0)
-    return refine_rank_two(f, x1, x2, inliers, 0.0, 10, 1e-5)
+    inliers = np.where(sampson(f, x1, x2) < INLIER_SIGMAS * noise, 1.0, 0.0)
+    return refine_rank_two(f, x1, x2, inliers, 0.0, 20, 1e-5)
 
 
 @njit(cache=True)
@@ -106,9 +106,9 @@ def _refine_at_own_scale(f: FloatArray, x1: FloatArray, x2: FloatArray,
     """Refine twice, each time at the scale of the residuals; the last one comes back as well."""
     ones = np.ones(x1.shape[0])
     for _ in range(2):
-        loss = LOSS_SIGMAS * noise_scale(_distances(f, x1, x2), 1, 7, unit)
+        loss = LOSS_SIGMAS * noise_scale(sampson(f, x1, x2), 1, 7, unit)
         f = refine_rank_two(f, x1, x2, ones, loss, 20, 1e-3)
-    return f, noise_scale(_distances(f, x1, x2), 1, 7, unit)
+    return f, noise_scale(sampson(f, x1, x2), 1, 7, unit)
 
 
 @njit(cache=True)
@@ -125,18 +125,12 @@ def _least_median(x1: FloatArray, x2: FloatArray) -> FloatArray:
             state ^= state << np.uint64(17)
             samples[h, k] = np.int64(state >> np.uint64(33)) % n
     fits = eight_point_samples(x1, x2, samples, 4)
-    distances = sampson(fits, x1, x2)
     best, lowest = 0, np.inf
     for h in range(SAMPLES):
-        median = np.median(distances[h])
-        if median < lowest:
-            best, lowest = h, median
+        middle = median(sampson(fits[h], x1, x2))
+        if middle < lowest:
+            best, lowest = h, middle
     return fits[best].copy()
-
-
-@njit(cache=True)
-def _distances(f: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
-    return sampson(f.reshape(1, 3, 3), x1, x2)[0]
 
 
 @njit(cache=True)
@@ -159,14 +153,14 @@ def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_gues
            unit: float) -> tuple[int, float, float, FloatArray, FloatArray]:
     """Kind of the motion, noise, median distance from a homography, that one, and a rotation."""
     n = x1.shape[0]
-    epipolar = _distances(f, x1, x2)
+    epipolar = sampson(f, x1, x2)
     noise = noise_scale(epipolar, 1, 7, unit)
     h = robust_homography(x1, x2, 3.0 * noise)
-    transfer = _projective.transfer(h.reshape(1, 3, 3), x1, x2)[0]
+    transfer = _projective.transfer(h, x1, x2)
     saved = _capped(transfer, noise) - _capped(epipolar, noise)
     price = min(PRICE_OF_DEPTH + PRICE_FOR_FEW / n, HIGHEST_PRICE)
     on_line = min(_thickness(x1), _thickness(x2)) < 2.0 * noise
-    depth = np.median(transfer)
+    depth = median(transfer)
     if saved > price * (n - 1) and not on_line:
         return GENERAL, noise, depth, h, np.eye(3)
     # The homography is the better witness of the noise now: two residuals a point, and F may
@@ -174,15 +168,15 @@ def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_gues
     noise = noise_scale(transfer, 2, 8, unit)
     tolerated = (_capped(transfer, noise) + MODEL_TOLERANCE * n + 5.0 * np.log(4.0 * n))
     still = np.eye(3)
-    if _capped(_projective.transfer(still.reshape(1, 3, 3), x1, x2)[0], noise) <= tolerated:
+    if _capped(_projective.transfer(still, x1, x2), noise) <= tolerated:
         return STILL, noise, depth, still, still
     weights = 1.0 / (1.0 + (transfer / (3.0 * noise)) ** 2)
     rotation, turned = rotation_homography(x1, x2, weights, k)
-    cost = _capped(_projective.transfer(turned.reshape(1, 3, 3), x1, x2)[0], noise)
+    cost = _capped(_projective.transfer(turned, x1, x2), noise)
     if cost > tolerated and is_guess:
         k = _best_focal(x1, x2, weights, k, 3.0 * noise)
         rotation, turned = rotation_homography(x1, x2, weights, k)
-        cost = _capped(_projective.transfer(turned.reshape(1, 3, 3), x1, x2)[0], noise)
+        cost = _capped(_projective.transfer(turned, x1, x2), noise)
     if cost <= tolerated:
         return ROTATING, noise, depth, turned, rotation
     return (ON_LINE if on_line else ON_PLANE), noise, depth, h, np.eye(3)
@@ -253,7 +247,7 @@ def _with_focal(k: FloatArray, log_factor: float) -> FloatArray:
 
 @njit(cache=True)
 def _cauchy_cost(h: FloatArray, x1: FloatArray, x2: FloatArray, loss: float) -> float:
-    distances = _projective.transfer(h.copy().reshape(1, 3, 3), x1, x2)[0]
+    distances = _projective.transfer(h, x1, x2)
     return np.log1p((distances / loss) ** 2).sum()
 
 

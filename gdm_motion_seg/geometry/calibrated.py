@@ -14,7 +14,8 @@ from numba import njit
 import numpy as np
 
 from gdm_motion_seg.geometry import _epipolar
-from gdm_motion_seg.geometry._linalg import inverse_camera, matmul3, rotation_exp, svd3
+from gdm_motion_seg.geometry._linalg import (
+    cross_matrix, inverse_camera, matmul3, median, rotation_exp, svd3)
 from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.geometry.fundamental import checked_points, checked_weights, unit_norm
 
@@ -75,7 +76,8 @@ def fundamental_from_pose(rotation: FloatArray, translation: FloatArray,
 
     """
     inverse = np.linalg.inv(camera_matrix)
-    return unit_norm(inverse.T @ _cross_matrix(translation) @ rotation @ inverse)
+    cross = cross_matrix(np.asarray(translation, np.float64))
+    return unit_norm(inverse.T @ cross @ rotation @ inverse)
 
 
 def decompose_essential(essential: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -286,22 +288,18 @@ def epipolar_parallax(rotation: FloatArray, translation: FloatArray, x1: FloatAr
     return ((x2 - infinite) * direction).sum(axis=1)
 
 
-def _cross_matrix(v: FloatArray) -> FloatArray:
-    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
-
-
 @njit(cache=True)
 def _decompose(essential: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     u, _, v = svd3(essential)
-    turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    turn = np.zeros((3, 3))
+    turn[0, 1], turn[1, 0], turn[2, 2] = -1.0, 1.0, 1.0
     vt = v.T.copy()
     return matmul3(matmul3(u, turn), vt), matmul3(matmul3(u, turn.T.copy()), vt), u[:, 2].copy()
 
 
 @njit(cache=True)
 def _fundamental(rotation: FloatArray, t: FloatArray, k_inv: FloatArray) -> FloatArray:
-    cross = np.array([[0.0, -t[2], t[1]], [t[2], 0.0, -t[0]], [-t[1], t[0], 0.0]])
-    return matmul3(matmul3(k_inv.T.copy(), matmul3(cross, rotation)), k_inv)
+    return matmul3(matmul3(k_inv.T.copy(), matmul3(cross_matrix(t), rotation)), k_inv)
 
 
 @njit(cache=True)
@@ -352,13 +350,13 @@ def _recover(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
     r1, r2, t = _decompose(matmul3(matmul3(k.T.copy(), f), k))
     forward1, backward1, sines1 = _vote(r1, t, x1, x2, k_inv, least)
     forward2, backward2, sines2 = _vote(r2, t, x1, x2, k_inv, least)
-    votes = np.array([forward1, backward1, forward2, backward2])
-    total = votes.sum()
-    best = np.argmax(votes)
-    share = votes[best] / total if total > 0.0 else 0.25
-    rotation = r1 if best < 2 else r2
-    direction = t if best % 2 == 0 else -t
-    parallax = np.median(sines1 if best < 2 else sines2) if x1.shape[0] > 0 else 0.0
+    total = forward1 + backward1 + forward2 + backward2
+    most = max(max(forward1, backward1), max(forward2, backward2))
+    share = most / total if total > 0.0 else 0.25
+    first = most == forward1 or most == backward1
+    rotation = r1 if first else r2
+    direction = t if most == forward1 or most == forward2 else -t
+    parallax = median(sines1 if first else sines2)
     if iterations > 0 and x1.shape[0] >= 5:
         rotation, direction = _refine_pose(rotation, direction, x1, x2, weights, k, loss,
                                            iterations, 1e-4)
@@ -375,19 +373,38 @@ def _pose_basis(rotation: FloatArray, t: FloatArray, b1: FloatArray, b2: FloatAr
         spin = np.zeros((3, 3))
         spin[(i + 2) % 3, (i + 1) % 3] = 1.0
         spin[(i + 1) % 3, (i + 2) % 3] = -1.0
-        basis[i] = _fundamental(matmul3(spin, rotation), t, k_inv).reshape(9)
-    basis[3] = _fundamental(rotation, b1, k_inv).reshape(9)
-    basis[4] = _fundamental(rotation, b2, k_inv).reshape(9)
+        _fill_row(basis, i, _fundamental(matmul3(spin, rotation), t, k_inv))
+    _fill_row(basis, 3, _fundamental(rotation, b1, k_inv))
+    _fill_row(basis, 4, _fundamental(rotation, b2, k_inv))
     return basis
 
 
 @njit(cache=True)
+def _fill_row(basis: FloatArray, row: int, m: FloatArray) -> None:
+    for i in range(3):
+        for j in range(3):
+            basis[row, 3 * i + j] = m[i, j]
+
+
+@njit(cache=True)
 def _tangents(t: FloatArray) -> tuple[FloatArray, FloatArray]:
-    axis = np.zeros(3)
-    axis[np.argmin(np.abs(t))] = 1.0
-    b1 = np.cross(t, axis)
-    b1 /= np.sqrt((b1 * b1).sum())
-    return b1, np.cross(t, b1)
+    least = 0
+    for i in range(1, 3):
+        if abs(t[i]) < abs(t[least]):
+            least = i
+    cross = cross_matrix(t)
+    b1 = np.empty(3)
+    b2 = np.zeros(3)
+    norm = 0.0
+    for i in range(3):
+        b1[i] = cross[i, least]
+        norm += b1[i] * b1[i]
+    norm = np.sqrt(norm)
+    for j in range(3):
+        b1[j] /= norm
+        for i in range(3):
+            b2[i] += cross[i, j] * b1[j]
+    return b1, b2
 
 
 @njit(cache=True)

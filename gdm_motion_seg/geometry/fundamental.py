@@ -220,8 +220,8 @@ def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -
     a1, a2 = checked_points(x1, x2)
     if fs.shape[-2:] != (3, 3) or fs.ndim not in (2, 3):
         raise InputError(f'fundamental must have the shape (3, 3) or (H, 3, 3), got {fs.shape}')
-    distances = _epipolar.sampson(fs.reshape(-1, 3, 3), a1, a2)
-    return distances[0] if fs.ndim == 2 else distances
+    kernel = _epipolar.sampson if fs.ndim == 2 else _epipolar.sampson_many
+    return kernel(fs, a1, a2)
 
 
 def epipoles(fundamental: FloatArray) -> tuple[FloatArray, FloatArray]:

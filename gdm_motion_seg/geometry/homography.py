@@ -99,8 +99,9 @@ def homography_distances(homography: FloatArray, x1: FloatArray, x2: FloatArray)
     if hs.shape[-2:] != (3, 3) or hs.ndim not in (2, 3):
         raise InputError(f'homography must have the shape (3, 3) or (M, 3, 3), got {hs.shape}')
     a1, a2 = checked_points(x1, x2)
-    distances = _projective.transfer(hs.reshape(-1, 3, 3), a1, a2)
-    return distances[0] if hs.ndim == 2 else distances
+    if hs.ndim == 2:
+        return _projective.transfer(hs, a1, a2)
+    return np.array([_projective.transfer(h, a1, a2) for h in hs]).reshape(len(hs), len(a1))
 
 
 def symmetric_transfer_distances(homography: FloatArray, x1: FloatArray,

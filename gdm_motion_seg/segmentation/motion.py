@@ -19,9 +19,9 @@ from gdm_motion_seg.geometry.normalization import pixel_unit
 from gdm_motion_seg.segmentation.result import Motion
 
 KAPPA_SIGMAS = 3.0
-"""kappa over the noise. Real residuals have heavy tails: with the true members of the AdelaideRMF and
-Hopkins155 motions 2.5 loses 2.8 and 3.3 % of all points and 3.0 loses 2.2 and 2.3 %, for 0.2 % more
-outliers kept."""
+"""kappa over the noise. Real residuals have heavy tails: with the true members of the motions of
+AdelaideRMF and Hopkins155, 2.5 loses 2.8 and 3.3 % of all points, 3.0 loses 2.2 and 2.3 %, for
+0.2 % more outliers kept."""
 KAPPA_FLOOR_PX = 0.5
 """Smallest kappa at 640 pixels: below, a lens that is not quite a pinhole makes outliers."""
 KAPPA_CEILING_PX = 6.0
