@@ -31,6 +31,10 @@ MIN_HELD = 8
 """A missed motion is not held with fewer tracks, which do not determine it."""
 MIN_HELD_SHARE = 0.6
 """Nor if a smaller share of its tracks still moves as one."""
+MIN_PROVEN = 12
+"""A missed motion is not proven by fewer tracks, which chance may make move as one."""
+MAX_GIVEN_SHARE = 0.5
+"""Nor if a larger share of its tracks fits the motions that the answer gave them."""
 
 
 class MotionIdentities:
@@ -84,11 +88,10 @@ class MotionIdentities:
         """Return the answer with ids over time, steady labels, and only confirmed motions."""
         tracks, _ = self._recall(c.ids)
         keys = self._match(answer.labels, tracks, answer.n_motions)
+        answer, keys = self._with_proven(c, answer, tracks, keys)
         self._remember(tracks, answer.labels, keys)
         self._count(answer.labels, keys)
-        held = self._held(c, tracks, keys)
-        answer = replace(answer, motions=answer.motions + tuple(held.values()))
-        keys = np.append(keys, list(held)).astype(np.int64)
+        answer, keys = self._with_held(c, answer, tracks, keys)
         answer = self._steady(c, answer, tracks, keys)
         return _reported(c, answer, [self._ids.get(int(k), OUTLIER) for k in keys])
 
@@ -150,9 +153,29 @@ class MotionIdentities:
                 self._next_id += 1
         self._first = self._first and not present
 
-    def _held(self, c: Correspondences, tracks: Tracks, keys: IntArray) -> dict[int, Motion]:
-        """Estimate motions that this answer missed from the tracks that are at home in them."""
-        held = {}
+    def _with_proven(self, c: Correspondences, answer: MotionSegmentation, tracks: Tracks,
+                     keys: IntArray) -> tuple[MotionSegmentation, IntArray]:
+        """Correct an answer that puts a known motion's tracks where they plainly do not belong."""
+        for key in sorted(self._ids.keys() - set(keys.tolist())):
+            members = np.flatnonzero(tracks['home'] == key)
+            if len(members) < MIN_PROVEN:
+                continue
+            given = np.full(len(members), np.inf)
+            for label, motion in enumerate(answer.motions):
+                mine = answer.labels[members] == label
+                given[mine] = _distances(motion, c, members[mine]) / motion.threshold
+            motion = estimate_motion(c, members, key)
+            own = _distances(motion, c, members) / motion.threshold
+            if np.mean(own <= 1.0) >= MIN_HELD_SHARE and np.mean(given <= 1.0) < MAX_GIVEN_SHARE:
+                labels = answer.labels.copy()
+                labels[members[own <= 1.0]] = len(keys)
+                answer = replace(answer, labels=labels, motions=(*answer.motions, motion))
+                keys = np.append(keys, key)
+        return answer, keys
+
+    def _with_held(self, c: Correspondences, answer: MotionSegmentation, tracks: Tracks,
+                   keys: IntArray) -> tuple[MotionSegmentation, IntArray]:
+        """Add motions that this answer missed, estimated from the tracks at home in them."""
         for key in sorted(self._ids.keys() - set(keys.tolist())):
             members = np.flatnonzero((tracks['home'] == key)
                                      & (tracks['dissent'] < self.config.hold_frames))
@@ -160,8 +183,9 @@ class MotionIdentities:
                 continue
             motion = estimate_motion(c, members, key)
             if np.mean(_distances(motion, c, members) <= motion.threshold) >= MIN_HELD_SHARE:
-                held[key] = motion
-        return held
+                answer = replace(answer, motions=(*answer.motions, motion))
+                keys = np.append(keys, key)
+        return answer, keys
 
     def _steady(self, c: Correspondences, answer: MotionSegmentation, tracks: Tracks,
                 keys: IntArray) -> MotionSegmentation:

@@ -50,7 +50,7 @@ class StreamSegmenter:
         answer = segment_correspondences(correspondences, self._config, rng,
                                          None if search else previous, camera)
         self._pairs_since_search = 0 if search else self._pairs_since_search + 1
-        self._search_next = self._is_bad(answer)
+        self._search_next = self._is_bad(answer) or (self._search_next and not search)
         self._course.append(_quality(answer))
         self._n_motions = answer.n_motions
         answer.diagnostics['full_search'] = float(search)
