@@ -145,7 +145,7 @@ def robust_homography(x1: FloatArray, x2: FloatArray, loss: float) -> FloatArray
     similar = _similarity(x1, x2)
     if _cauchy_cost(similar, x1, x2, loss) < _cauchy_cost(linear, x1, x2, loss):
         linear = similar
-    return _projective.refine(linear, x1, x2, ones, loss, 10, 1e-3)
+    return _projective.refine(linear, x1, x2, ones, loss, 6, 1e-2)
 
 
 @njit(cache=True)

@@ -32,8 +32,8 @@ class Motion:
     dimension: float
     """Empirical dimension of its embedded points (the paper's d-hat)."""
     residual: float
-    """Median Sampson distance of its points, in pixels (to the homography if the kind is TOO_FEW); infinite if
-    nothing could be fitted."""
+    """Median Sampson distance of its points in pixels, to the homography if the kind is TOO_FEW;
+    infinite if nothing could be fitted."""
     threshold: float
     """kappa: the largest Sampson distance of an inlier, in pixels."""
     rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
