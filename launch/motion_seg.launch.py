@@ -11,13 +11,11 @@ ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw bag:=re
 import os
 import sys
 
-from ament_index_python.packages import (get_package_prefix, get_package_share_directory,
-                                         PackageNotFoundError)
+from ament_index_python.packages import get_package_share_directory
 from launch import LaunchDescription
 from launch.actions import (DeclareLaunchArgument, ExecuteProcess, OpaqueFunction,
-                            RegisterEventHandler, SetEnvironmentVariable)
+                            SetEnvironmentVariable)
 from launch_ros.actions import LifecycleNode, Node
-from launch_ros.event_handlers import OnStateTransition
 
 PACKAGE = 'gdm_motion_seg'
 NODE = 'motion_seg'
@@ -54,7 +52,7 @@ def generate_launch_description():
         argument('use_sim_time', BY_ITSELF,
                  'Whether to follow /clock; if empty, only where a bag is played.',
                  (BY_ITSELF, *YES_NO)),
-        argument('bag', '', 'A rosbag2 to play, with /clock, once the node is active.'),
+        argument('bag', '', 'A rosbag2 to play, with /clock, once the node listens.'),
         argument('bag_rate', '1.0', 'Speed of the bag.'),
         argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
         argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
@@ -74,12 +72,9 @@ def start(context):
     if value['fastdds_profile'] == 'true':
         actions += [SetEnvironmentVariable(name, config_file('fastdds.xml')) for name in
                     ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')]
-    node = motion_seg(value, sim_time)
+    actions.append(motion_seg(value, sim_time))
     if value['bag']:
-        # A bag that starts before the subscription loses its first images.
-        actions.append(RegisterEventHandler(OnStateTransition(
-            target_lifecycle_node=node, goal_state='active', entities=[bag_player(value)])))
-    actions.append(node)
+        actions.append(bag_player(value))
     if value['rviz'] == 'true':
         actions.append(rviz(value, sim_time))
     return actions
@@ -99,13 +94,9 @@ def motion_seg(value, sim_time):
 
 
 def bag_player(value):
-    """Return ``ros2 bag play``, or our own player where that is not installed."""
-    try:
-        get_package_prefix('ros2bag')
-        command = ['ros2', 'bag', 'play', value['bag'], '--clock', '100']
-    except PackageNotFoundError:
-        command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock']
-    command += ['--rate', value['bag_rate']]
+    """Return the package's own player: unlike ``ros2 bag play`` it waits until somebody listens."""
+    command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '60',
+               '--rate', value['bag_rate']]
     if value['bag_loop'] == 'true':
         command.append('--loop')
     return ExecuteProcess(cmd=command, output='screen')

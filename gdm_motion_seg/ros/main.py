@@ -27,8 +27,7 @@ def main(args: list[str] | None = None) -> int:
     stop, ended = threading.Event(), threading.Event()
 
     def on_signal(number: int, _: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # a second one ends it at once
-        stop.set()
+        stop.set()  # a second one, from the terminal and from launch, changes nothing
 
     # The main thread only waits: Python runs signal handlers there, and a wait within the
     # middleware or a solve would hold them back.

@@ -79,6 +79,8 @@ class BagPlayer:
                  topics: Mapping[str, str] | None = None,
                  transform: Transform | None = None) -> None:
         """Open the bag and make the publishers; raises InputError if it cannot be played."""
+        if bag.suffix == '.bag':
+            raise InputError(f'{bag} is a bag of ROS 1; rosbags-convert makes one of ROS 2')
         if not rate > 0:
             raise InputError(f'rate must be positive, got {rate!r}')
         self._node = node
@@ -91,7 +93,7 @@ class BagPlayer:
     def _make_publishers(self, topics: Mapping[str, str] | None,
                          reliable: bool) -> dict[str, Publisher]:
         types = self._bag.topics
-        wanted = {topic: topic for topic in types} if topics is None else topics
+        wanted = self._installed(types) if topics is None else topics
         for topic in wanted:
             if topic not in types:
                 raise InputError(f'{self._bag.path} has no topic {topic!r}; it has '
@@ -101,6 +103,17 @@ class BagPlayer:
             if reliable else ReliabilityPolicy.BEST_EFFORT)
         return {topic: self._node.create_publisher(message_class(types[topic]), name, qos)
                 for topic, name in wanted.items()}
+
+    def _installed(self, types: Mapping[str, str]) -> dict[str, str]:
+        """Return the topics that can be played; a robot's bag may hold messages of its own."""
+        known = {}
+        for topic, kind in types.items():
+            try:
+                message_class(kind)
+                known[topic] = topic
+            except InputError as error:
+                self._node.get_logger().warning(f'{topic} is not played: {error}')
+        return known
 
     @property
     def duration(self) -> float:

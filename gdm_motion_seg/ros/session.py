@@ -3,8 +3,9 @@
 
 """A ROS 2 context with one node that spins in the background: the other end of the topics."""
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, ExitStack
+import signal
 import threading
 import time
 from typing import Any
@@ -72,10 +73,11 @@ class Session:
 
     def close(self) -> None:
         """End the node and its context."""
-        self._executor.shutdown()
-        self._thread.join()
-        self.node.destroy_node()
-        self._context.try_shutdown()
+        with _undisturbed():
+            self._executor.shutdown()
+            self._thread.join()
+            self.node.destroy_node()
+            self._context.try_shutdown()
 
     def __enter__(self) -> 'Session':
         """Return itself."""
@@ -84,6 +86,19 @@ class Session:
     def __exit__(self, *_: object) -> None:
         """End it."""
         self.close()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ignore SIGINT for a moment: launch and the terminal both send one, and one is enough."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
