@@ -94,7 +94,7 @@ def motion_seg(value, sim_time):
 
 
 def bag_player(value):
-    """Return the package's own player: unlike ``ros2 bag play`` it waits until somebody listens."""
+    """Return the package's own player: unlike ``ros2 bag play`` it waits for a listener."""
     command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '60',
                '--rate', value['bag_rate']]
     if value['bag_loop'] == 'true':

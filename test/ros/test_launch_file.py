@@ -1,0 +1,101 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The launch file: arguments that explain themselves, and what is made of them."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+import yaml
+
+launch = pytest.importorskip('launch', reason='needs launch')
+pytest.importorskip('launch_ros', reason='needs launch_ros')
+
+LAUNCH_FILE = Path(__file__).resolve().parents[2] / 'launch' / 'motion_seg.launch.py'
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Load the launch file, with the config of this checkout."""
+    spec = importlib.util.spec_from_file_location('motion_seg_launch', LAUNCH_FILE)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    monkeypatch.setattr(loaded, 'get_package_share_directory',
+                        lambda _: str(LAUNCH_FILE.parents[1]))
+    return loaded
+
+
+def actions_for(module, **given):
+    """Return what the launch file starts for some arguments."""
+    context = launch.LaunchContext()
+    context.launch_configurations.update(given)
+    for entity in module.generate_launch_description().entities:
+        if isinstance(entity, launch.actions.DeclareLaunchArgument):
+            entity.visit(context)
+    return context, module.start(context)
+
+
+def test_every_argument_has_a_default_and_a_description(module):
+    arguments = module.generate_launch_description().get_launch_arguments()
+    names = {argument.name for argument in arguments}
+    assert {'image', 'camera_info', 'params_file', 'namespace', 'bag', 'rviz', 'use_sim_time',
+            'image_transport', 'log_level', 'fixed_frame'} <= names
+    assert all(argument.default_value is not None for argument in arguments)
+    assert all(argument.description.endswith('.') or 'Valid choices' in argument.description
+               for argument in arguments)
+
+
+def parameters_of(context, node):
+    """Return the parameters that a node action gives, files left out."""
+    given = {}
+    for parameters in node._Node__parameters:
+        if isinstance(parameters, dict):
+            for name, value in parameters.items():
+                text = ''.join(part.perform(context) for part in name)
+                given[text] = value if isinstance(value, bool) else yaml.safe_load(''.join(
+                    part.perform(context) for part in value))
+    return given
+
+
+def test_by_default_only_the_node_is_started_by_the_wall_clock(module):
+    context, actions = actions_for(module)
+    nodes = [a for a in actions if isinstance(a, module.LifecycleNode)]
+    assert len(nodes) == 1
+    assert not any(type(a) is launch.actions.ExecuteProcess for a in actions)
+    assert parameters_of(context, nodes[0]) == {'use_sim_time': False}
+
+
+def test_a_bag_is_played_with_its_clock_and_without_a_shell(module):
+    context, actions = actions_for(module, bag='/a folder/; rm -rf', bag_loop='true')
+    player = next(a for a in actions if type(a) is launch.actions.ExecuteProcess)
+    words = [''.join(part.perform(context) for part in word) for word in player.cmd]
+    assert '/a folder/; rm -rf' in words
+    assert {'--clock', '--loop', '--wait'} <= set(words)
+    assert not player.shell
+    node = next(a for a in actions if isinstance(a, module.LifecycleNode))
+    assert parameters_of(context, node) == {'use_sim_time': True}
+
+
+def test_what_is_given_on_the_command_line_goes_before_the_file(module):
+    context, actions = actions_for(module, image_transport='compressed', autostart='false')
+    node = next(a for a in actions if isinstance(a, module.LifecycleNode))
+    assert parameters_of(context, node) == {
+        'use_sim_time': False, 'image_transport': 'compressed', 'autostart': False}
+
+
+def test_the_fast_dds_profile_can_be_left_out(module):
+    def profiles(**given):
+        return sum(isinstance(a, launch.actions.SetEnvironmentVariable)
+                   for a in actions_for(module, **given)[1])
+
+    assert (profiles(), profiles(fastdds_profile='false')) == (2, 0)
+
+
+def test_the_topics_of_rviz_follow_the_namespace(module):
+    context, actions = actions_for(module, rviz='true', namespace='/robot/', image='/cam')
+    viewer = actions[-1]
+    pairs = {tuple(''.join(part.perform(context) for part in side) for side in pair)
+             for pair in viewer._Node__remappings}
+    assert ('/motion_seg/keypoints', '/robot/motion_seg/keypoints') in pairs
+    assert ('/image', '/cam') in pairs
