@@ -13,7 +13,8 @@ class GdmConfig(Config):
     """Settings of global dimension minimization (the paper's Algorithm 1 and section 5)."""
 
     epsilon: float = setting(
-        0.35, 'Strictness of the empirical dimension: near 0 strict, 1 lenient.', low=0.01, high=1.0)
+        0.35, 'Strictness of the empirical dimension: near 0 strict, 1 lenient.',
+        low=0.01, high=1.0)
     p: float = setting(
         15.0, 'Exponent of the norm over cluster dimensions; Theorem 2 gives its lower bound.',
         low=1.0, high=100.0)
@@ -40,8 +41,8 @@ class GdmConfig(Config):
     alpha: float = setting(
         0.01, 'Price of putting one point into the outlier group.', low=0.0, high=10.0)
     outlier_price: str = setting(
-        'quadratic', 'What an outlier membership m costs in the descent: quadratic (alpha m^2 / 2, '
-        'whose derivative alpha m the paper prints) or linear (alpha m).',
+        'quadratic', 'What an outlier membership m costs in the descent: quadratic '
+        '(alpha m^2 / 2, whose derivative alpha m the paper prints) or linear (alpha m).',
         choices=('quadratic', 'linear'))
     outlier_fraction: float = setting(
         0.2, 'Share of the points that known-fraction and model-reassign set aside.',

@@ -36,9 +36,10 @@ def gradient_factors(monomials: Monomials, memberships: FloatArray, epsilon: flo
     """
     Differentiate the global dimension of a batch of (S, K, N) memberships.
 
-    Returns the (S, K) empirical dimensions, and q (S, K, N) such that the gradient is ``q * memberships``: with
-    G_k = X diag(m_k^2) X^T = U S^2 U^T, the paper's Theorem 3 is m_kn * c_k * v_n^T U (D_k / S) U^T v_n. A step is
-    therefore two matrix products with the monomials and S * K eigenproblems of size D.
+    Returns the (S, K) empirical dimensions, and q (S, K, N) such that the gradient is ``q *
+    memberships``: with G_k = X diag(m_k^2) X^T = U S^2 U^T, the paper's Theorem 3 is m_kn * c_k *
+    v_n^T U (D_k / S) U^T v_n. A step is therefore two matrix products with the monomials and S * K
+    eigenproblems of size D.
     """
     n_starts, n_clusters, n = memberships.shape
     grams = (memberships ** 2).reshape(-1, n) @ monomials.by_point
@@ -52,10 +53,12 @@ def gradient_factors(monomials: Monomials, memberships: FloatArray, epsilon: flo
 def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
             outlier_row: bool = False) -> tuple[FloatArray, IntArray]:
     """
-    Take up to n2 steps from each of the (S, K, N) memberships; return them and the steps that each took.
+    Take up to n2 steps from each of the (S, K, N) memberships.
 
-    With ``outlier_row`` the memberships are (S, K + 1, N) and row 0 is the outlier group. Points without any membership
-    take no part.
+    Returns the memberships reached and the number of steps that each took.
+
+    With ``outlier_row`` the memberships are (S, K + 1, N) and row 0 is the outlier group. Points
+    without any membership take no part.
     """
     result = np.array(memberships, order='C')
     steps = np.full(len(result), config.n2)
@@ -67,7 +70,8 @@ def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
         quadratic = config.outlier_price == 'quadratic'
         rule = kernels.QUADRATIC_PRICE if quadratic else kernels.LINEAR_PRICE
     for step in range(config.n2):
-        _, factors = gradient_factors(monomials, batch[:, int(outlier_row):], config.epsilon, config.p)
+        clusters = batch[:, int(outlier_row):]
+        _, factors = gradient_factors(monomials, clusters, config.epsilon, config.p)
         changes = kernels.take_step(batch, factors, config.alpha, rule, config.step)
         if config.search == 'paper':
             continue

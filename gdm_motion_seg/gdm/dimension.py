@@ -4,25 +4,25 @@
 """
 Empirical dimension, global dimension and its gradient (sections 3 and 4 of the paper).
 
-These are the definitions, evaluated with a singular value decomposition and therefore exact to rounding. The
-search evaluates the same functions of many partitions at once from Gram matrices (``gram.py``).
+These are the definitions, evaluated with a singular value decomposition and therefore exact to
+rounding. The search evaluates the same functions of many partitions at once from Gram matrices
+(``gram.py``).
 """
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.validation import (
     check_alpha, check_epsilon, check_p, check_partition, check_price, check_vectors, FloatArray)
+import numpy as np
+import numpy.typing as npt
 
 RANK_TOLERANCE = 1e-13
 """
 Singular values below this share of the largest are zero.
 
-They carry rounding only. Raised to a power below one they would still be felt (1e-16 ** 0.35 is 3e-6), and their
-derivative would be noise of any size.
+They carry rounding only. Raised to a power below one they would still be felt (1e-16 ** 0.35 is
+3e-6), and their derivative would be noise of any size.
 """
 
 
@@ -35,12 +35,14 @@ def empirical_dimension(vectors: npt.ArrayLike, epsilon: float = 0.35) -> float:
     vectors : (N, D) array
         The set, one vector a row. The empty set, and a set of zero vectors, have dimension 0.
     epsilon : float in (0, 1]
-        Near 0 the estimate is strict and follows the true dimension; near 1 it is lenient with noise.
+        Near 0 the estimate is strict and follows the true dimension; near 1 it is lenient with
+        noise.
 
     Returns
     -------
     float
-        ``norm(sigma, epsilon) / norm(sigma, epsilon / (1 - epsilon))`` of the singular values sigma.
+        ``norm(sigma, epsilon) / norm(sigma, epsilon / (1 - epsilon))`` of the singular values
+        sigma.
 
     Examples
     --------
@@ -69,17 +71,20 @@ def global_dimension(vectors: npt.ArrayLike, partition: npt.ArrayLike, epsilon: 
     epsilon, p : float
         Parameters of empirical and of global dimension.
     alpha : float, optional
-        Price of an outlier. With it, row 0 of a membership matrix is the outlier group (so its shape is
-        (K + 1, N)), label -1 is, and the price of its members is added.
+        Price of an outlier. With it, row 0 of a membership matrix is the outlier group (so its
+        shape is (K + 1, N)), label -1 is, and the price of its members is added.
     price : 'linear' or 'quadratic'
-        ``alpha * sum(M[0])``, the paper's definition, or ``alpha / 2 * sum(M[0] ** 2)``, the objective whose gradient the
-        paper prints and the descent follows (docs/gdm.md, "The outlier row").
+        ``alpha * sum(M[0])``, the paper's definition, or ``alpha / 2 * sum(M[0] ** 2)``, the
+        objective whose gradient the paper prints and the descent follows (docs/gdm.md, "The
+        outlier row").
+
     """
     array = check_vectors(vectors)
     memberships, outliers = _split(check_partition(partition, len(array)), alpha)
     dimensions = cluster_dimensions(array, memberships, check_epsilon(epsilon))
     paid = outliers.sum() if check_price(price) == 'linear' else 0.5 * (outliers ** 2).sum()
-    return p_norm(dimensions, check_p(p)) + (0.0 if alpha is None else check_alpha(alpha) * float(paid))
+    total = 0.0 if alpha is None else check_alpha(alpha) * float(paid)
+    return p_norm(dimensions, check_p(p)) + total
 
 
 def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
@@ -88,9 +93,9 @@ def global_dimension_gradient(vectors: npt.ArrayLike, partition: npt.ArrayLike,
     """
     Differentiate the global dimension by every membership (Theorem 3 of the paper).
 
-    Parameters are those of :func:`global_dimension`; the gradient has the shape of the membership matrix. The
-    directions in which a cluster has no extent at all (its zero singular values) contribute nothing: there the
-    global dimension has a cusp, not a derivative.
+    Parameters are those of :func:`global_dimension`; the gradient has the shape of the membership
+    matrix. The directions in which a cluster has no extent at all (its zero singular values)
+    contribute nothing: there the global dimension has a cusp, not a derivative.
     """
     array, epsilon, p = unit_scale(check_vectors(vectors)), check_epsilon(epsilon), check_p(p)
     memberships, outliers = _split(check_partition(partition, len(array)), alpha)
@@ -144,7 +149,7 @@ def dimension_of_spectrum(sigma: FloatArray, epsilon: float) -> float:
 
 
 def dimension_derivative(sigma: FloatArray, epsilon: float) -> FloatArray:
-    """Differentiate the empirical dimension by each positive singular value (the diagonal of the paper's D_k)."""
+    """Differentiate the empirical dimension by each positive singular value (the paper's D_k)."""
     if len(sigma) == 0:
         return np.zeros(0)
     largest = sigma.max()
@@ -161,8 +166,8 @@ def dimension_derivative(sigma: FloatArray, epsilon: float) -> FloatArray:
 
 def cluster_dimensions(vectors: FloatArray, memberships: FloatArray, epsilon: float) -> FloatArray:
     """Compute the empirical dimension of each cluster of a (K, N) membership matrix."""
-    return np.array([dimension_of_spectrum(singular_values(m[m > 0, None] * vectors[m > 0]), epsilon)
-                     for m in memberships])
+    parts = (m[m > 0, None] * vectors[m > 0] for m in memberships)
+    return np.array([dimension_of_spectrum(singular_values(part), epsilon) for part in parts])
 
 
 def p_norm(dimensions: FloatArray, p: float) -> float:
@@ -184,7 +189,8 @@ def hard_memberships(labels: npt.NDArray[np.int64], n_clusters: int) -> FloatArr
     return (labels == np.arange(n_clusters)[:, None]).astype(np.float64)
 
 
-def _split(partition: npt.NDArray[np.generic], alpha: float | None) -> tuple[FloatArray, FloatArray]:
+def _split(partition: npt.NDArray[np.generic], alpha: float | None,
+           ) -> tuple[FloatArray, FloatArray]:
     """Return the memberships of the clusters and those of the outlier group."""
     if partition.ndim == 1:
         labels = partition.astype(np.int64)
@@ -194,16 +200,16 @@ def _split(partition: npt.NDArray[np.generic], alpha: float | None) -> tuple[Flo
     if alpha is None:
         return memberships, np.zeros(memberships.shape[1])
     if len(memberships) < 2:
-        raise InputError('partition must have an outlier row and at least one cluster row when alpha is '
-                         f'given, got the shape {memberships.shape}')
+        raise InputError('partition must have an outlier row and at least one cluster row when '
+                         f'alpha is given, got the shape {memberships.shape}')
     return memberships[1:], memberships[0]
 
 
 def unit_scale(vectors: FloatArray) -> FloatArray:
-    """Scale by a power of two to entries of at most 1: no digit is lost, and squares cannot overflow."""
+    """Scale by a power of two to entries of at most 1: no digit is lost, no square overflows."""
     _, exponent = np.frexp(np.abs(vectors).max(initial=0.0))
     return np.ldexp(vectors, -int(exponent))
 
 
-def _clean(sigma: FloatArray) -> FloatArray:
-    return np.where(sigma > RANK_TOLERANCE * sigma.max(initial=0.0), sigma, 0.0)
+def _clean(sigma: npt.NDArray[np.floating]) -> FloatArray:
+    return np.where(sigma > RANK_TOLERANCE * sigma.max(initial=0.0), sigma, 0.0).astype(np.float64)

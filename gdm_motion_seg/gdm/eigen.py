@@ -4,8 +4,9 @@
 """
 Eigenvalues of small symmetric matrices, compiled.
 
-The search solves hundreds of thousands of D x D problems with D about 9. There a call of LAPACK costs several times
-what the arithmetic does; Householder reduction and implicit QL, written out, take one to four microseconds.
+The search solves hundreds of thousands of D x D problems with D about 9. There a call of LAPACK
+costs several times what the arithmetic does; Householder reduction and implicit QL, written out,
+take one to four microseconds.
 """
 
 from gdm_motion_seg.gdm.validation import FloatArray
@@ -13,6 +14,9 @@ from numba import njit
 import numpy as np
 
 _MAX_QL_ITERATIONS = 60
+
+_NEGLIGIBLE = 1e-14
+"""An off-diagonal entry below this share of the matrix is zero to the eigenvalues."""
 
 
 @njit(cache=True, fastmath={'contract'})
@@ -44,7 +48,7 @@ def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: F
 @njit(cache=True, fastmath={'contract'})
 def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
                     accumulate: bool) -> None:
-    """Reduce the lower triangle of ``a`` to tridiagonal form; ``a`` becomes the transposed transformation."""
+    """Reduce the lower triangle of ``a`` to tridiagonal form, by rotations kept in ``a``."""
     d = a.shape[0]
     for i in range(d - 1, 0, -1):
         norm = 0.0
@@ -170,7 +174,7 @@ def _rational_ql(values: FloatArray, off: FloatArray) -> None:
         reach = abs(values[low]) + np.sqrt(off[low])
         if scale < reach:
             scale = reach
-            tiny = 2.3e-16 * scale
+            tiny = _NEGLIGIBLE * scale
         negligible = tiny * tiny
         for _ in range(_MAX_QL_ITERATIONS):
             end = low

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A scikit-learn style estimator. It takes part in pipelines and searches; scikit-learn itself is not needed."""
+"""A scikit-learn style estimator, which does not need scikit-learn."""
 
 from typing import Any, TYPE_CHECKING
 
@@ -84,8 +84,8 @@ class GlobalDimensionMinimization(_Base):
     global_dimension_: float
     result_: GdmResult
 
-    def __init__(self, n_clusters: int = 2, *, epsilon: float = 0.35, p: float = 15.0, n1: int = 10,
-                 n2: int = 30, n3: int = 10, n_pairs: int = 20, step: float = 0.3,
+    def __init__(self, n_clusters: int = 2, *, epsilon: float = 0.35, p: float = 15.0,
+                 n1: int = 10, n2: int = 30, n3: int = 10, n_pairs: int = 20, step: float = 0.3,
                  search: str = 'default', tie_weight: float = 0.01, outliers: str = 'classic',
                  alpha: float = 0.01, outlier_price: str = 'quadratic',
                  outlier_fraction: float = 0.2, kappa: float = 0.05, r: float = 3.0,
@@ -126,7 +126,7 @@ class GlobalDimensionMinimization(_Base):
         return self.fit(X).labels_
 
     def _checked(self, X: npt.ArrayLike) -> npt.ArrayLike:  # noqa: N803
-        """Let scikit-learn, where it is installed, check X and note its features in its own words."""
+        """Let scikit-learn, where it is installed, check X in its own words."""
         try:
             from sklearn.utils.validation import validate_data
         except ImportError:

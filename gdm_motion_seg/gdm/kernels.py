@@ -4,9 +4,9 @@
 """
 Compiled inner loops of the search, all on D x D Gram matrices.
 
-A cluster with memberships m has the Gram matrix G = sum m_n^2 v_n v_n^T, whose eigenvalues are the squared singular
-values of the paper's A_k. Gram matrices are kept as rows of their D (D + 1) / 2 monomials where whole batches are
-multiplied, and as full matrices where single points come and go.
+A cluster with memberships m has the Gram matrix G = sum m_n^2 v_n v_n^T, whose eigenvalues are the
+squared singular values of the paper's A_k. Gram matrices are kept as rows of their D (D + 1) / 2
+monomials where whole batches are multiplied, and as full matrices where single points come and go.
 """
 
 import math
@@ -20,8 +20,8 @@ GRAM_FLOOR = 1e-12
 """
 Eigenvalues below this share of the largest are zero.
 
-A sum of squares in double precision knows them no better. It means that the search sees no extent below a millionth of
-the largest one.
+A sum of squares in double precision knows them no better. It means that the search sees no extent
+below a millionth of the largest one.
 """
 
 DECREASE = 1e-9
@@ -29,12 +29,12 @@ DECREASE = 1e-9
 
 NO_OUTLIER_ROW = 0
 LINEAR_PRICE = 1
-"""Row 0 of the memberships is the outlier group at the price alpha m, whose derivative is alpha."""
+"""Row 0 of the memberships is the outlier group, at the price alpha m of derivative alpha."""
 QUADRATIC_PRICE = 2
-"""Row 0 is the outlier group at the price alpha m^2 / 2, whose derivative is alpha m."""
+"""Row 0 is the outlier group, at the price alpha m^2 / 2 of derivative alpha m."""
 
 Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-"""What :func:`prepare_screen` tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
+"""What prepare_screen tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
 
 REORDER = {'contract', 'reassoc', 'nsz'}
 """Freedom for sums whose last digit does not matter: they may be vectorized."""
@@ -51,7 +51,7 @@ SCREEN_MARGIN = 1e-5
 
 @njit(cache=True)
 def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
-    """Compute the empirical dimension of a Gram matrix; eigenvalues below GRAM_FLOOR * scale are zero."""
+    """Compute the empirical dimension; eigenvalues below GRAM_FLOOR * scale are zero."""
     largest = 0.0
     for value in values:
         largest = max(largest, value)
@@ -77,8 +77,9 @@ def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray
     """
     Turn the Gram matrices of a batch into the quadratic forms of its gradient.
 
-    For restart s and cluster k the derivative of GD by m_kn is ``m_kn * v_n^T W_sk v_n``; row (s, k) of ``forms``
-    becomes W_sk in monomials (off-diagonal entries doubled), row s of ``dims`` the empirical dimensions.
+    For restart s and cluster k the derivative of GD by m_kn is ``m_kn * v_n^T W_sk v_n``; row (s,
+    k) of ``forms`` becomes W_sk in monomials (off-diagonal entries doubled), row s of ``dims`` the
+    empirical dimensions.
     """
     n_starts, n_clusters = dims.shape
     n_monomials = grams.shape[2]
@@ -110,7 +111,7 @@ def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray
 
 @njit(cache=True)
 def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
-    """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return the empirical dimension."""
+    """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return d-hat."""
     largest = 0.0
     top = 0
     for i in range(len(values)):
@@ -174,8 +175,9 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
     """
     Move all restarts one step against their gradient and project back onto the simplex.
 
-    ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is NO_OUTLIER_ROW or one of the prices. Points without any
-    membership stay out. Returns for each restart how many points changed their cluster.
+    ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is NO_OUTLIER_ROW or one of the prices.
+    Points without any membership stay out. Returns for each restart how many points changed their
+    cluster.
     """
     n_starts, n_rows, n = memberships.shape
     first = 1 if outlier_rule != NO_OUTLIER_ROW else 0
@@ -274,12 +276,15 @@ def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
     """
     Tabulate a cluster so that the effect of one point more or less is a few sums and logarithms.
 
-    The empirical dimension needs tr G^a for a = epsilon / 2 and a = delta / 2. With h(t) = v^T (G + t)^-1 v,
+    The empirical dimension needs tr G^a for a = epsilon / 2 and a = delta / 2. With h(t) = v^T (G
+    + t)^-1 v,
 
-        tr (G + v v^T)^a - tr G^a = a sin(pi a) / pi * integral of t^(a-1) log(1 + h(t)) over t > 0,
+        tr (G + v v^T)^a - tr G^a = a sin(pi a) / pi * integral of t^(a-1) log(1 + h(t)) over t >
+        0,
 
-    an integral that the trapezoidal rule in log t gives to seven digits with a node every 1.6; what lies below the
-    first and above the last node is summed in closed form from the ends of the expansion of h.
+    an integral that the trapezoidal rule in log t gives to seven digits with a node every 1.6;
+    what lies below the first and above the last node is summed in closed form from the ends of the
+    expansion of h.
     """
     axes, values, off, table, weights, tails, sums = screen
     d = gram.shape[0]
@@ -345,8 +350,8 @@ def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
     """
     Bound the empirical dimension of a cluster from below after one of its points has left.
 
-    With the leverage h(0) of the point, -log(1 - h) lies between h and h * (-log(1 - h(0)) / h(0)), and the integral of h
-    alone is known: it is the derivative of tr G^a.
+    With the leverage h(0) of the point, -log(1 - h) lies between h and h * (-log(1 - h(0)) /
+    h(0)), and the integral of h alone is known: it is the derivative of tr G^a.
     """
     axes, values, off, table, weights, tails, sums = screen
     _squared_coordinates(axes, vector, squares)
@@ -434,7 +439,7 @@ def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
 
 @njit(cache=True)
 def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
-    """Compute GD, and tie_weight times the sum of dimensions, from the sum of (dimension / D)^p."""
+    """Compute GD plus tie_weight times the sum of dimensions; power_sum adds (d-hat / D)^p."""
     cost = d * max(power_sum, 0.0) ** (1.0 / p)
     return cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost
 
@@ -445,12 +450,13 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
     """
     Move single points, in order, while that lowers the cost (the last stage of Algorithm 1).
 
-    The cost is the global dimension plus ``tie_weight`` times the sum of the empirical dimensions. ``labels`` is changed
-    in place; label -1 is the outlier group if ``with_outliers`` (each costs alpha), and fixed otherwise. Returns the
-    number of sweeps used; it ends when every point has been tried since the last move.
+    The cost is the global dimension plus ``tie_weight`` times the sum of the empirical dimensions.
+    ``labels`` is changed in place; label -1 is the outlier group if ``with_outliers`` (each costs
+    alpha), and fixed otherwise. Returns the number of sweeps used; it ends when every point has
+    been tried since the last move.
 
-    Most points are far from moving. What a rank-one change does to a cluster is estimated first (``prepare_screen``);
-    only the moves that come near a decrease are decided by an eigenproblem.
+    Most points are far from moving. What a rank-one change does to a cluster is estimated first
+    (``prepare_screen``); only the moves that come near a decrease are decided by an eigenproblem.
     """
     n, d = vectors.shape
     grams = np.zeros((n_clusters, d, d))
@@ -590,14 +596,27 @@ def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     return math.exp(math.log(above) / epsilon - math.log1p(math.exp(delta * log)) / delta)
 
 
+@njit(cache=True, fastmath=REORDER)
+def _inner_products(vectors: FloatArray, members: IntArray, size: int,
+                    products: FloatArray) -> None:
+    for i in range(size):
+        v = vectors[members[i]]
+        for j in range(i + 1):
+            w = vectors[members[j]]
+            product = 0.0
+            for c in range(len(v)):
+                product += v[c] * w[c]
+            products[i, j] = product
+
+
 @njit(cache=True)
 def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
                 draws: FloatArray) -> IntArray:
     """
     Merge sets, starting from single points, until n_clusters are left (the start of Algorithm 1).
 
-    ``draws`` (N - K, pairs, 2) are uniform random numbers in [0, 1) that choose the pairs of each merge. Returns the
-    labels.
+    ``draws`` (N - K, pairs, 2) are uniform random numbers in [0, 1) that choose the pairs of each
+    merge. Returns the labels.
     """
     n, d = vectors.shape
     grams = np.zeros((n, d, d))
@@ -637,12 +656,7 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
                         members[count] = point
                         count += 1
                         point = follower[point]
-                for i in range(size):
-                    for j in range(i + 1):
-                        product = 0.0
-                        for c in range(d):
-                            product += vectors[members[i], c] * vectors[members[j], c]
-                        small[i, j] = product
+                _inner_products(vectors, members, size, small)
                 eigenvalues(small[:size, :size], work[:size, :size], values[:size], off[:size])
                 merged = dimension_of_eigenvalues(values[:size], epsilon, 0.0)
             else:

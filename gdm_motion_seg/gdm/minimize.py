@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 TIE = 1e-3
-"""Restarts whose global dimensions differ by less than this share are told apart by the sum of dimensions."""
+"""Restarts whose GD differs by less than this share are told apart by the sum of dimensions."""
 
 HOPE = 0.05
-"""After one sweep the default search gives up restarts that lie above the best by more than this share."""
+"""After one sweep the default search gives up restarts this share above the best."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class GdmResult:
     labels: IntArray
     """(N,) 0..K-1, or -1 for an outlier."""
     memberships: FloatArray
-    """(K, N) soft memberships before thresholding; what is missing to 1 in a column belongs to the outliers."""
+    """(K, N) soft memberships before thresholding; what a column lacks to 1 is outlier."""
     global_dimension: float
     """GD of the labels; with outliers='naive' it includes the price of the outliers."""
     dimensions: FloatArray
@@ -61,11 +61,11 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
     n_clusters : int
         The number K of sets.
     config : GdmConfig
-        Settings of the search. It makes ``config.n1`` starts of its own: random and agglomerative partitions, with
-        ``search='paper'`` only agglomerative ones.
+        Settings of the search. It makes ``config.n1`` starts of its own: random and agglomerative
+        partitions, with ``search='paper'`` only agglomerative ones.
     starts : (S, N) labels or (S, K, N) memberships, optional
-        Starting partitions, used next to our own (and instead of them if ``n1`` is 0). A label of -1 leaves the point
-        undecided: it starts as an equal member of every cluster.
+        Starting partitions, used next to our own (and instead of them if ``n1`` is 0). A label of
+        -1 leaves the point undecided: it starts as an equal member of every cluster.
     rng : numpy Generator or seed
         Randomness of our own starts.
 
@@ -102,8 +102,9 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     """
     Move single points to other clusters while that lowers the global dimension.
 
-    At most n3 sweeps over the points are made. Points of label -1 stay out, unless ``config.outliers`` is 'naive': then
-    a point may leave for the outlier group at the price alpha, and come back.
+    At most n3 sweeps over the points are made. Points of label -1 stay out, unless
+    ``config.outliers`` is 'naive': then a point may leave for the outlier group at the price
+    alpha, and come back.
     """
     config = config or GdmConfig()
     x = unit_scale(check_vectors(vectors))
@@ -111,9 +112,11 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     if start.ndim != 1:
         raise InputError(f'labels must have the shape ({len(x)},), got {start.shape}')
     found = start.astype(np.int64)
-    k = check_n_clusters(max(int(found.max()) + 1, 1) if n_clusters is None else n_clusters, len(x))
+    if n_clusters is None:
+        n_clusters = max(int(found.max()) + 1, 1)
+    k = check_n_clusters(n_clusters, len(x))
     if found.max() >= k:
-        raise InputError(f'labels must lie below n_clusters, got {int(found.max())} for n_clusters={k}')
+        raise InputError(f'labels must lie below n_clusters={k}, got {int(found.max())}')
     _reassign(x, found, k, config, 0.0, config.n3)
     return found
 
@@ -122,7 +125,8 @@ def warm_up(dimension: int = 9) -> None:
     """Compile or load everything that a search needs, so that no later call has to wait for it."""
     x = np.random.default_rng(0).normal(size=(4 * dimension, dimension))
     for search in ('default', 'paper'):
-        minimize_global_dimension(x, 2, GdmConfig(n1=2, n2=2, search=search, outliers='naive'), rng=0)
+        config = GdmConfig(n1=2, n2=2, search=search, outliers='naive')
+        minimize_global_dimension(x, 2, config, rng=0)
 
 
 def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmConfig,
@@ -133,7 +137,8 @@ def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmCo
         memberships, steps = descend(monomials, memberships, config)
         return memberships, memberships.argmax(axis=1), steps
     row = np.zeros_like(memberships[:, :1])
-    memberships, steps = descend(monomials, np.concatenate([row, memberships], axis=1), config, True)
+    memberships = np.concatenate([row, memberships], axis=1)
+    memberships, steps = descend(monomials, memberships, config, True)
     if config.outliers == 'naive':
         return memberships[:, 1:], memberships.argmax(axis=1) - 1, steps
     memberships, further = descend(
@@ -144,7 +149,7 @@ def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmCo
 
 def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
                   ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Reassign the points of every restart in place; return sweeps, dimensions (S, K) and costs."""
+    """Reassign every restart in place; return sweeps, (S, K) dimensions and costs."""
     if config.search == 'paper':
         return _reassign_each(x, labels, k, config, config.n3)
     # One sweep for all, and the rest only for those that may still win.
@@ -152,7 +157,8 @@ def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
     sweeps, dimensions, costs = _reassign_each(x, labels, k, config, first)
     hopeful = np.flatnonzero(costs <= costs.min() * (1.0 + HOPE))
     chosen = labels[hopeful]
-    more, dimensions[hopeful], costs[hopeful] = _reassign_each(x, chosen, k, config, config.n3 - first)
+    more, dimensions[hopeful], costs[hopeful] = _reassign_each(
+        x, chosen, k, config, config.n3 - first)
     labels[hopeful] = chosen
     sweeps[hopeful] += more
     return sweeps, dimensions, costs
@@ -200,8 +206,8 @@ def _best(values: FloatArray, dimensions: FloatArray, config: GdmConfig) -> int:
     """
     Choose the restart of lowest global dimension.
 
-    A large p hardly sees any cluster but the largest. The default search therefore takes, of restarts that GD cannot tell
-    apart, the one with the lowest sum of dimensions.
+    A large p hardly sees any cluster but the largest. The default search therefore takes, of
+    restarts that GD cannot tell apart, the one with the lowest sum of dimensions.
     """
     if config.search == 'paper':
         return int(values.argmin())

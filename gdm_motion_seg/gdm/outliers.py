@@ -13,8 +13,9 @@ def set_aside(memberships: FloatArray, fraction: float) -> FloatArray:
     """
     Take the strongest members of the outlier group out (GDM Known-Fraction).
 
-    From (S, K + 1, N) memberships with the outlier row first to (S, K, N) memberships in which the fraction of points that
-    affiliates most with the outliers belongs to no cluster. At least K points stay.
+    From (S, K + 1, N) memberships with the outlier row first to (S, K, N) memberships in which the
+    fraction of points that affiliates most with the outliers belongs to no cluster. At least K
+    points stay.
     """
     outlier_row, clusters = memberships[:, 0], memberships[:, 1:]
     n_points, n_clusters = outlier_row.shape[1], clusters.shape[1]
@@ -30,9 +31,9 @@ def reassign_to_models(vectors: FloatArray, labels: IntArray, dimensions: FloatA
     """
     Assign every point to the nearest subspace, or to none (GDM Model-Reassign).
 
-    A subspace of the rounded empirical dimension (at least 1, at most D - 1: the whole space has no outliers) is fitted to
-    each cluster. A point farther than kappa from all of them is an outlier; with kappa = 0 each cluster has the limit
-    mu + r sigma of its own residuals.
+    A subspace of the rounded empirical dimension (at least 1, at most D - 1: the whole space has
+    no outliers) is fitted to each cluster. A point farther than kappa from all of them is an
+    outlier; with kappa = 0 each cluster has the limit mu + r sigma of its own residuals.
     """
     distances = np.full((len(dimensions), len(vectors)), np.inf)
     for k, dimension in enumerate(dimensions):

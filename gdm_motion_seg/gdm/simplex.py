@@ -3,11 +3,10 @@
 
 """Projection onto the probability simplex, the domain of a membership vector."""
 
-import numpy as np
-import numpy.typing as npt
-
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.validation import FloatArray
+import numpy as np
+import numpy.typing as npt
 
 
 def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:
@@ -19,7 +18,8 @@ def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:
     """
     array = np.asarray(columns, dtype=np.float64)
     if array.ndim < 2 or array.shape[-2] < 1 or not np.isfinite(array).all():
-        raise InputError(f'columns must be a finite array with the shape (..., K, N), got {array.shape}')
+        raise InputError('columns must be a finite array with the shape (..., K, N), got '
+                         f'{array.shape}')
     descending = -np.sort(-array, axis=-2)
     excess = np.cumsum(descending, axis=-2) - 1.0
     counts = np.arange(1, array.shape[-2] + 1)[:, None]

@@ -15,7 +15,8 @@ AGGLOMERATIVE_EVERY = 3
 """
 Every so many starts of the default search are agglomerative, the others random partitions.
 
-Either kind reaches minima that the other misses (docs/gdm.md, "Where to start"); a random one costs nothing to make.
+Either kind reaches minima that the other misses (docs/gdm.md, "Where to start"); a random one
+costs nothing to make.
 """
 
 

@@ -1,15 +1,14 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of what callers hand in: each refusal is a sentence that names the argument and the value."""
+"""Checks of what callers hand in: each refusal names the argument and the value."""
 
 import math
 from typing import Any
 
+from gdm_motion_seg.errors import InputError
 import numpy as np
 import numpy.typing as npt
-
-from gdm_motion_seg.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -25,7 +24,8 @@ def check_vectors(vectors: npt.ArrayLike, *, allow_empty: bool = False) -> Float
     if allow_empty and array.size == 0:
         return np.zeros((0, array.shape[1] if array.ndim == 2 else 0))
     if array.ndim != 2 or 0 in array.shape:
-        raise InputError(f'vectors must have the shape (N, D) with N and D at least 1, got {array.shape}')
+        raise InputError('vectors must have the shape (N, D) with N and D at least 1, got '
+                         f'{array.shape}')
     bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         row = int(bad.argmax())
@@ -35,11 +35,12 @@ def check_vectors(vectors: npt.ArrayLike, *, allow_empty: bool = False) -> Float
 
 def check_n_clusters(n_clusters: Any, n_points: int) -> int:
     """Return K, at least 1 and at most the number of points."""
-    if isinstance(n_clusters, bool) or not isinstance(n_clusters, (int, np.integer)) or n_clusters < 1:
+    whole = isinstance(n_clusters, (int, np.integer)) and not isinstance(n_clusters, bool)
+    if not whole or n_clusters < 1:
         raise InputError(f'n_clusters must be a whole number of at least 1, got {n_clusters!r}')
     if n_clusters > n_points:
-        raise InputError(f'n_clusters must be at most the number of vectors, got n_clusters={n_clusters} '
-                         f'for {n_points} vectors')
+        raise InputError('n_clusters must be at most the number of vectors, got '
+                         f'n_clusters={n_clusters} for {n_points} vectors')
     return int(n_clusters)
 
 
@@ -69,10 +70,12 @@ def check_partition(partition: npt.ArrayLike, n_points: int) -> npt.NDArray[Any]
     """Return (N,) labels of at least -1 or (K, N) memberships of at least 0."""
     array = np.asarray(partition)
     if array.ndim not in (1, 2) or array.shape[-1] != n_points or 0 in array.shape:
-        raise InputError(f'partition must have the shape ({n_points},) or (K, {n_points}), got {array.shape}')
+        raise InputError(f'partition must have the shape ({n_points},) or (K, {n_points}), got '
+                         f'{array.shape}')
     if array.ndim == 1:
         if array.dtype.kind not in 'iu':
-            raise InputError(f'partition must hold whole numbers as labels, got the type {array.dtype}')
+            raise InputError('partition must hold whole numbers as labels, got the type '
+                             f'{array.dtype}')
         if array.min() < -1:
             raise InputError(f'partition must hold labels of at least -1, got {int(array.min())}')
     elif array.dtype.kind not in 'iufb' or not np.isfinite(array).all() or (array < 0).any():
@@ -86,8 +89,8 @@ def check_starts(starts: npt.ArrayLike, n_clusters: int, n_points: int) -> npt.N
     if array.dtype.kind not in 'iufb' or not (
             (array.ndim == 2 and array.shape[1] == n_points and array.dtype.kind in 'iu')
             or (array.ndim == 3 and array.shape[1:] == (n_clusters, n_points))):
-        raise InputError(f'starts must be (S, {n_points}) labels or (S, {n_clusters}, {n_points}) memberships, '
-                         f'got the shape {array.shape} of type {array.dtype}')
+        raise InputError(f'starts must be (S, {n_points}) labels or (S, {n_clusters}, {n_points}) '
+                         f'memberships, got the shape {array.shape} of type {array.dtype}')
     if array.ndim == 2 and array.size and (array.min() < -1 or array.max() >= n_clusters):
         raise InputError(f'starts must hold labels from -1 to {n_clusters - 1}, got '
                          f'{int(array.min())} to {int(array.max())}')

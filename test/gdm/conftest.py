@@ -29,7 +29,9 @@ def n_wrong(labels, truth):
     """Count the points outside the best matching of clusters."""
     from scipy.optimize import linear_sum_assignment
     n = int(max(labels.max(), truth.max())) + 1
-    overlap = np.array([[np.sum((labels == i) & (truth == j)) for j in range(n)] for i in range(n)])
+    overlap = np.zeros((n, n), int)
+    both = (labels >= 0) & (truth >= 0)
+    np.add.at(overlap, (labels[both], truth[both]), 1)
     return len(truth) - int(overlap[linear_sum_assignment(-overlap)].sum())
 
 

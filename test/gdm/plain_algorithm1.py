@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Algorithm 1 of the paper, transcribed plainly: a singular value decomposition for every set, loops everywhere.
+Algorithm 1 of the paper, transcribed plainly: an SVD of every N x D matrix A_k, and all the loops.
 
-Slow on purpose. The engine must give the same answers, and ``gdm-motion-seg bench engine`` measures how much faster.
-It shares no code with the engine.
+Slow on purpose. The engine must give the same answers, and ``gdm-motion-seg bench engine``
+measures how much faster. It shares no code with the engine.
 """
 
 import numpy as np
@@ -37,14 +37,19 @@ def empirical_dimension(vectors, epsilon):
     return above / np.sum(sigma ** delta) ** (1 / delta)
 
 
-def global_dimension(vectors, labels, n_clusters, epsilon, p):
-    """Take the p-norm of the empirical dimensions of all clusters."""
-    dimensions = [empirical_dimension(vectors[labels == k], epsilon) for k in range(n_clusters)]
+def global_dimension(vectors, memberships, epsilon, p):
+    """Take the p-norm of the dimensions of all A_k, the data scaled by the memberships."""
+    dimensions = [empirical_dimension(m[:, None] * vectors, epsilon) for m in memberships]
     return np.sum(np.array(dimensions) ** p) ** (1 / p)
 
 
+def memberships_of(labels, n_clusters):
+    """Encode a hard partition as a membership matrix."""
+    return (labels == np.arange(n_clusters)[:, None]).astype(float)
+
+
 def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
-    """Merge, of each handful of random pairs of sets, the pair that gives the lowest global dimension."""
+    """Merge, of each handful of random pairs, the one that gives the lowest global dimension."""
     sets = [[n] for n in range(len(vectors))]
     dimensions = [empirical_dimension(vectors[s], epsilon) for s in sets]
     for merge in range(len(vectors) - n_clusters):
@@ -56,7 +61,7 @@ def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
             b += b >= a
             a, b = min(a, b), max(a, b)
             merged = empirical_dimension(vectors[sets[a] + sets[b]], epsilon)
-            # The other sets add the same to every candidate; left out, they cannot drown the difference.
+            # The other sets add the same to all; left out, they cannot drown the difference.
             value = merged ** p - powers[a] - powers[b]
             if value < best:
                 best, keep, gone, dimension = value, a, b, merged
@@ -74,7 +79,8 @@ def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
 def gradient(vectors, memberships, epsilon, p):
     """Evaluate Theorem 3 for every membership."""
     parts = [np.linalg.svd((m[:, None] * vectors).T, full_matrices=False) for m in memberships]
-    dimensions = np.array([empirical_dimension(m[:, None] * vectors, epsilon) for m in memberships])
+    dimensions = np.array([empirical_dimension(m[:, None] * vectors, epsilon)
+                           for m in memberships])
     norm = np.sum(dimensions ** p) ** (1 / p)
     result = np.zeros_like(memberships)
     for k, (u, sigma, vt) in enumerate(parts):
@@ -120,11 +126,10 @@ def descend(vectors, memberships, epsilon, p, n2):
 
 
 def reassign(vectors, labels, n_clusters, epsilon, p, n3):
-    """Move single points while that lowers the global dimension; a sweep without a move is the last."""
+    """Try every point in every cluster, n3 times over; keep what lowers the global dimension."""
     labels = labels.copy()
+    now = global_dimension(vectors, memberships_of(labels, n_clusters), epsilon, p)
     for _ in range(n3):
-        moved = False
-        now = global_dimension(vectors, labels, n_clusters, epsilon, p)
         for n in range(len(vectors)):
             own = labels[n]
             best, target = now - DECREASE * now, own
@@ -132,26 +137,23 @@ def reassign(vectors, labels, n_clusters, epsilon, p, n3):
                 if k == own:
                     continue
                 labels[n] = k
-                value = global_dimension(vectors, labels, n_clusters, epsilon, p)
+                value = global_dimension(vectors, memberships_of(labels, n_clusters), epsilon, p)
                 if value < best:
                     best, target = value, k
             labels[n] = target
             if target != own:
-                moved = True
                 now = best
-        if not moved:
-            break
     return labels
 
 
 def algorithm1(vectors, n_clusters, epsilon, p, n2, n3, starts):
-    """Run every start and return the labels and the global dimension of the best."""
+    """Run every start; return labels and global dimension of the best, and those of every run."""
     runs = []
     for labels in starts:
-        memberships = (labels == np.arange(n_clusters)[:, None]).astype(float)
-        memberships = descend(vectors, memberships, epsilon, p, n2)
+        memberships = descend(vectors, memberships_of(labels, n_clusters), epsilon, p, n2)
         labels = reassign(vectors, memberships.argmax(axis=0), n_clusters, epsilon, p, n3)
-        runs.append((global_dimension(vectors, labels, n_clusters, epsilon, p), labels))
+        value = global_dimension(vectors, memberships_of(labels, n_clusters), epsilon, p)
+        runs.append((value, labels))
     values = [value for value, _ in runs]
     best = int(np.argmin(values))
     return runs[best][1], runs[best][0], np.array(values)

@@ -84,7 +84,8 @@ def test_partitions_of_the_wrong_kind_are_named(partition, words):
 @pytest.mark.parametrize('starts, words', [
     (np.zeros((1, 11), int), r'starts.*\(1, 11\)'), (np.zeros((1, 12)), 'starts.*float64'),
     (np.full((1, 12), 2), 'starts.*2'), (np.full((1, 12), -2), 'starts.*-2'),
-    (np.ones((1, 2, 12)), 'starts.*sum to 1'), (np.full((1, 3, 12), 1 / 3), r'starts.*\(1, 3, 12\)'),
+    (np.ones((1, 2, 12)), 'starts.*sum to 1'),
+    (np.full((1, 3, 12), 1 / 3), r'starts.*\(1, 3, 12\)'),
     (np.zeros((0, 12), int), 'starts.*at least one'), (None, 'starts.*at least one')])
 def test_starts_of_the_wrong_kind_are_named(starts, words):
     with pytest.raises(InputError, match=words):
@@ -120,7 +121,7 @@ def test_other_arguments_are_named(call, words):
     (GOOD.astype(np.float32), 2, None),
     (np.arange(20).reshape(10, 2), 2, None)])
 def test_odd_data_have_an_answer(search, vectors, n_clusters, dimensions):
-    """One dimension, equal points, zeros, duplicates, K = 1, K = N, N = 1, tiny, huge, mixed, integers."""
+    """D = 1, equal points, zeros, duplicates, K = 1, K = N, N = 1, huge, tiny, mixed, integers."""
     for outliers in ('classic', 'naive', 'known-fraction', 'model-reassign'):
         config = GdmConfig(n1=3, n2=5, n3=3, search=search, outliers=outliers)
         with np.errstate(all='raise', under='ignore'):

@@ -63,8 +63,7 @@ def test_settings_are_checked_when_it_is_fitted(draw):
         GlobalDimensionMinimization(0).fit(vectors)
 
 
-def test_it_works_where_scikit_learn_is_not_installed():
-    code = '''
+WITHOUT_SKLEARN = """
 import sys
 sys.modules['sklearn'] = None
 sys.modules['sklearn.base'] = None
@@ -81,8 +80,11 @@ except InputError as error:
     assert 'colour' in str(error)
 else:
     raise AssertionError
-'''
-    subprocess.run([sys.executable, '-c', code], check=True, timeout=300)
+"""
+
+
+def test_it_works_where_scikit_learn_is_not_installed():
+    subprocess.run([sys.executable, '-c', WITHOUT_SKLEARN], check=True, timeout=300)
 
 
 @pytest.mark.parametrize('module', ('dimension', 'estimator', 'minimize', 'simplex'))

@@ -3,8 +3,8 @@
 
 """The gradient is that of the objective, in the definitions and in the batched engine alike."""
 
-from gdm_motion_seg.gdm import global_dimension, global_dimension_gradient, project_onto_simplex
-from gdm_motion_seg.gdm import GdmConfig, kernels
+from gdm_motion_seg.gdm import (
+    GdmConfig, global_dimension, global_dimension_gradient, kernels, project_onto_simplex)
 from gdm_motion_seg.gdm.descent import descend, gradient_factors, Monomials
 from hypothesis import given, settings, strategies
 import numpy as np
@@ -96,7 +96,8 @@ def test_gradient_within_a_subspace_is_that_of_the_lower_dimension():
 
 
 @pytest.mark.parametrize('epsilon', (0.1, 0.35, 0.7, 1.0))
-@pytest.mark.parametrize('extent, tolerance', ((1.0, 1e-9), (1e-3, 1e-6), (1e-4, 1e-6), (0.0, 1e-6)))
+@pytest.mark.parametrize('extent, tolerance', (
+    (1.0, 1e-9), (1e-3, 1e-6), (1e-4, 1e-6), (0.0, 1e-6)))
 def test_the_batched_gradient_is_the_same(epsilon, extent, tolerance):
     vectors, rng = data(5, 9, extent)
     batch = np.stack([rng.dirichlet(np.ones(3), len(vectors)).T for _ in range(4)])

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope='module')
 def polluted(draw):
-    """Give two noisy subspaces and a fifth of outliers, their labels, and a start near the truth."""
+    """Give two noisy subspaces and a fifth of outliers, the truth, and a start near it."""
     rng = np.random.default_rng(0)
     inliers, labels = draw.hybrid(0, (5, 5), 60, noise=0.01)
     outliers = rng.normal(size=(30, 9)) * np.sqrt(5 / 9)
@@ -102,7 +102,8 @@ def test_setting_aside_keeps_as_many_points_as_there_are_clusters():
 
 def test_the_outlier_rank_is_the_membership_in_the_outlier_row():
     memberships = np.array([[[0.1, 0.7, 0.3, 0.0], [0.9, 0.3, 0.7, 1.0]]])
-    np.testing.assert_array_equal(set_aside(memberships, 0.5)[0, 0] > 0, [True, False, False, True])
+    kept = set_aside(memberships, 0.5)[0, 0] > 0
+    np.testing.assert_array_equal(kept, [True, False, False, True])
 
 
 @pytest.mark.parametrize('outliers', ('naive', 'known-fraction', 'model-reassign'))
