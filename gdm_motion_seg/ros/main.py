@@ -16,9 +16,9 @@ from rclpy.signals import SignalHandlerOptions
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.ros.node import MotionSegNode
 
-END_WITHIN_S = 1.5
+END_WITHIN_S = 1.2
 """After a signal the process ends within this time, even during a solve."""
-LET_FINISH_S = 0.7
+LET_FINISH_S = 0.5
 """How long the frame that is being worked on may still take then."""
 
 

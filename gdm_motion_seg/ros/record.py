@@ -3,6 +3,7 @@
 
 """What the node publishes, as it came over DDS: to be looked at, scored, or kept as a rosbag2."""
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,8 @@ from rosbags.typesys import get_typestore, Stores
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.health import LISTENERS
 
+DEPTH = 1000
+"""Queue of a subscription: a recorder that is late still gets everything."""
 DIAGNOSTICS = '/diagnostics'
 OUTPUTS = {
     '/motion_seg/keypoints': 'sensor_msgs/msg/PointCloud2',
@@ -59,16 +62,28 @@ class Recorder:
     """Subscribes to topics and keeps their messages."""
 
     def __init__(self, node: Node, topics: Mapping[str, str] | None = None,
-                 depth: int = 1000) -> None:
-        """Subscribe; ``topics`` maps names to types, OUTPUTS by default; diagnostics always."""
+                 keep: int | None = None) -> None:
+        """
+        Subscribe.
+
+        Parameters
+        ----------
+        node
+            The node that subscribes.
+        topics
+            Names and types; OUTPUTS if not given. The diagnostics always come with them.
+        keep
+            How many messages are kept, the newest ones; all of them if not given.
+
+        """
         self._node = node
         self._types = {DIAGNOSTICS: OUTPUTS[DIAGNOSTICS]}
         self._types |= OUTPUTS if topics is None else topics
-        self._records: list[Record] = []
+        self._records: deque[Record] = deque(maxlen=keep)
         self._heard: set[str] = set()
         self._count = 0
         self._changed = threading.Condition()
-        qos = QoSProfile(depth=depth, history=HistoryPolicy.KEEP_LAST,
+        qos = QoSProfile(depth=DEPTH, history=HistoryPolicy.KEEP_LAST,
                          reliability=ReliabilityPolicy.RELIABLE)
         self._subscriptions = [
             node.create_subscription(message_class(kind), topic, partial(self._take, topic), qos,
