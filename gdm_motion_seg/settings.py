@@ -4,9 +4,9 @@
 """
 One declaration for each setting.
 
-A room declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS parameter
-descriptors, the YAML in ``config/``, command-line flags and the tables in the docs are all derived from it
-through :func:`settings_of`.
+A room declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS
+parameter descriptors, the YAML in ``config/``, command-line flags and the tables in the docs are
+all derived from it through :func:`settings_of`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _KEY = 'gdm_motion_seg.setting'
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known about one setting: enough for a parameter, a flag, a YAML line and a table row."""
+    """What is known of one setting: enough for a parameter, a flag, a YAML line, a table row."""
 
     name: str
     type: type

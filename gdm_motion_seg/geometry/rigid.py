@@ -4,9 +4,9 @@
 """
 Rigid motions (R, t) fitted to few or many rays, compiled.
 
-The search of the segmentation fits thousands of motions to eight points each. E = [t]x R has five degrees of freedom
-where F has seven: a small mover of a dozen points is not fitted by chance. Rays are points at depth 1; a guessed focal
-length serves, because an error of it is absorbed by the depths.
+The search of the segmentation fits thousands of motions to eight points each. E = [t]x R has five
+degrees of freedom where F has seven: a small mover of a dozen points is not fitted by chance. Rays
+are points at depth 1; a guessed focal length serves, because its error is absorbed by the depths.
 """
 
 import math
@@ -24,9 +24,9 @@ LARGEST_TURN = 0.3
 SUBSET = 24
 """A fit from nowhere looks at so many points; all of them refine its result."""
 BEHIND_WEIGHT = 0.1
-"""Weight of a squared parallax of the wrong sign: a guessed focal length shifts the parallax a little."""
+"""Weight of a squared parallax of the wrong sign: a guessed focal length shifts it a little."""
 BEHIND_CAP = 2.0
-"""Most that a parallax of the wrong sign costs; it is a hint, while the distance is a measurement."""
+"""Most that a parallax of the wrong sign costs: it is a hint, the distance a measurement."""
 
 
 @njit(cache=True)
@@ -208,8 +208,9 @@ def rigid_cost(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArr
     """
     Write the cost of each point under (R, t), and under the mirrored (R, -t).
 
-    The cost is (d / s)^2 / 2 of the Sampson distance d, plus that of a parallax of the wrong sign (a point behind the
-    camera): the parallax is measured along the epipolar line from where the point would be at infinity.
+    The cost is (d / s)^2 / 2 of the Sampson distance d, plus that of a parallax of the wrong sign
+    (a point behind the camera). The parallax is measured along the epipolar line, from where the
+    point would be at infinity.
     """
     e = np.empty((3, 3))
     _essential(rotation, t, e)
@@ -330,7 +331,7 @@ def fit_rigid_samples(y1: FloatArray, y2: FloatArray, precision: FloatArray, sam
 @njit(cache=True)
 def rigid_costs(rotations: FloatArray, ts: FloatArray, y1: FloatArray, y2: FloatArray,
                 precision: FloatArray, cap: float) -> FloatArray:
-    """Cost (H, N) of every point under every motion, capped; the sign of each t is chosen, in place."""
+    """Compute the capped cost (H, N) of every point; the sign of each t is chosen, in place."""
     everyone = np.arange(len(y1))
     costs, mirrored = np.empty((len(rotations), len(y1))), np.empty(len(y1))
     for h in range(len(rotations)):

@@ -20,7 +20,8 @@ class SegmentationConfig(Config):
         'gdm', 'The method: gdm (the robust default) or one of the four variants of the paper.',
         choices=('gdm', 'gdm-paper', 'gdm-naive', 'gdm-known-fraction', 'gdm-model-reassign'))
     n_motions: int = setting(AUTO, 'Number of motions; 0 finds it.', low=0, high=20)
-    max_motions: int = setting(6, 'Largest number of motions when it is to be found.', low=1, high=20)
+    max_motions: int = setting(
+        6, 'Largest number of motions when it is to be found.', low=1, high=20)
     kappa_px: float = setting(
         0.0, 'Largest Sampson distance of an inlier; 0 estimates it for each motion.',
         low=0.0, high=100.0, unit='px')

@@ -4,13 +4,15 @@
 """
 The energy of a segmentation, and the local moves that lower it; compiled.
 
-J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N) + N (a GD + b D) + (beta + gamma N) K
+J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N)
+    + N (a GD + b D) + (beta + gamma N) K
 
-U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds neighbours whose flow agrees;
-the third term is the cost of coding the labels; GD is the paper's global dimension and D = sum_k n_k d_k / sum_k n_k the
-mean dimension that a point sees; K is the number of motions. GD alone cuts a dominant background into equal halves;
-geometry alone cannot tell whose points a degenerate motion may claim. Dimensions are those of the points that follow
-their motion (cost up to ``core``): a wrong track must not lend its cluster a dimension.
+U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds
+neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
+global dimension and D = sum_k n_k d_k / sum_k n_k the mean dimension that a point sees; K is the
+number of motions. GD alone cuts a dominant background into equal halves; geometry alone cannot
+tell whose points a degenerate motion may claim. Dimensions are those of the points that follow their
+motion (cost up to ``core``): a wrong track must not lend its cluster a dimension.
 """
 
 import math
@@ -32,19 +34,23 @@ class Weights(NamedTuple):
     cap: float = 8.0
     """Most that a point can cost its motion: 4 standard deviations."""
     outlier: float = 7.0
-    """Price of an outlier. A little below the cap: a point that no motion explains stays with neighbours that move alike."""
-    smoothness: float = 1.1
+    """
+    Price of an outlier.
+
+    A little below the cap: what no motion explains stays only with neighbours that move alike.
+    """
+    smoothness: float = 2.5
     """lambda."""
-    coding: float = 0.95
+    coding: float = 0.3
     """eta."""
-    global_dimension: float = 0.35
+    global_dimension: float = 0.33
     """a."""
-    mean_dimension: float = 0.68
+    mean_dimension: float = 0.4
     """b."""
-    motion: float = 8.0
+    motion: float = 24.0
     """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.21
-    """gamma: smaller sets have lower dimensions; a further motion has to lower them by more than that."""
+    motion_share: float = 0.37
+    """gamma: small sets have low dimensions; one more motion must lower them by more than that."""
     core: float = 4.5
     """Cost up to which a point counts in the dimensions: 3 standard deviations."""
     epsilon: float = 0.35
@@ -57,7 +63,7 @@ class Weights(NamedTuple):
 
 @njit(cache=True)
 def members_of(labels: IntArray, k: int) -> IntArray:
-    """Indices of the points with label k."""
+    """List the points with label k."""
     count = 0
     for label in labels:
         count += label == k
@@ -98,7 +104,7 @@ def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts
 @njit(cache=True)
 def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> FloatArray:
-    """Cost (K, N) of every point under every motion; its members choose the sign of each t."""
+    """Compute the cost (K, N) of every point; its members choose the sign of each t."""
     n = len(problem.y1)
     costs, mirrored = np.empty((len(rotations), n)), np.empty(n)
     for k in range(len(rotations)):
@@ -110,7 +116,7 @@ def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
 
 @njit(cache=True)
 def _coding_step(count: float, n: int) -> float:
-    """Cost of coding one more label when a motion has ``count`` already."""
+    """Compute the cost of coding one more label when a motion has ``count`` already."""
     more = -(count + 1.0) * math.log((count + 1.0) / n)
     return more if count == 0.0 else more + count * math.log(count / n)
 
@@ -261,10 +267,10 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
 def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
                 sweeps: int, reach: float) -> int:
     """
-    Move single points while that lowers J: the paper's reassignment, with J for GD. Return the moves.
+    Move single points while that lowers J, and return the moves: the paper's reassignment on J.
 
-    A rank-one change of a Gram matrix and an eigenproblem a move; labels that cost ``reach`` more than the present one,
-    dimensions aside, are not tried.
+    A rank-one change of a Gram matrix and an eigenproblem a move; labels that cost ``reach`` more
+    than the present one, dimensions aside, are not tried.
     """
     n_motions, n_points = costs.shape
     d = problem.vectors.shape[1]

@@ -26,7 +26,7 @@ class Motion:
     reason: str
     """Why it is of that kind, in a sentence."""
     fundamental: FloatArray
-    """(3, 3), rank 2, unit Frobenius norm; NaN if the kind is TOO_FEW. Not unique unless GENERAL."""
+    """(3, 3), rank 2, unit Frobenius norm; NaN if TOO_FEW. Not unique unless GENERAL."""
     homography: FloatArray
     """(3, 3), H33-normalised where possible; NaN if none fits the motion."""
     dimension: float
@@ -61,9 +61,9 @@ class MotionSegmentation:
     motions: tuple[Motion, ...]
     """motions[k] is the motion of label k, largest first on a single pair."""
     residuals: FloatArray
-    """(N,) Sampson distance in pixels to the point's own motion; to the nearest one for outliers."""
+    """(N,) Sampson distance in pixels to the point's motion; for outliers to the nearest one."""
     margins: FloatArray
-    """(N,) how sure the label is, in [0, 1]: 0 a second motion fits as well, 1 no other comes near."""
+    """(N,) how sure the label is: 0 a second motion fits as well, 1 no other comes near."""
     reason: str = ''
     """Why there is no answer or only a partial one; empty when all is well."""
     global_dimension: float = float('nan')

@@ -4,9 +4,10 @@
 """
 The search for the motions of a pair: starts, descents, and the lowest energy.
 
-A full search proposes motions from neighbouring points, grows partitions from them, lets global dimension minimization
-descend from covers by several proposals at once, and settles the best of all on J. A search that follows the last frame
-starts from its partition, and tries one motion less and one motion more.
+A full search proposes motions from neighbouring points, grows partitions from them, lets global
+dimension minimization descend from covers by several proposals at once, and settles the best of
+all on J. A search that follows the last frame starts from its partition, and tries one motion less
+and one motion more.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
+from gdm_motion_seg.gdm.minimize import reassign_points
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation import energy
@@ -26,26 +28,28 @@ from gdm_motion_seg.segmentation.problem import Problem
 SAMPLE = 8
 """Points of a proposal: a few more than five, so that noise does not decide it."""
 SCALES = (12, 25, 60)
-"""A proposal's points come from so many nearest neighbours of a point, or from anywhere: movers are small and large."""
+"""Nearest neighbours of a point from which proposals are drawn, besides anywhere: movers vary."""
 PROPOSALS = 400
 """Proposals of a full search."""
 FRESH_PROPOSALS = 48
 """Proposals for a new motion when the last frame is followed."""
 GROWTHS = 6
-"""Partitions that are grown from the proposals, each but the first from a random quarter of them."""
+"""Partitions that are grown from proposals, each but the first from a random quarter of them."""
 DESCENTS = 16
-"""Covers by proposals from which global dimension minimization descends, for each number of motions."""
+"""Covers from which global dimension minimization descends, for each number of motions."""
 DESCENDED_MOTIONS = 4
 """Descents are tried for up to so many motions; beyond, growth alone has to do."""
 SETTLED = 4
 """Best candidates, for each number of motions, that are settled on J."""
+EXCHANGES = 2
+"""Rounds in which motions of the best partitions are exchanged, merged and added."""
 LOOSE = 1.0
 """Smoothness while candidates form: a strong one would freeze them where they start."""
 GOOD_COVER = 0.7
 """A cover takes a proposal whose gain is at least this share of the best one's."""
 ROUNDS = 6
 """Rounds of refitting and relabelling, at most."""
-REACH = 20.0
+REACH = 10.0
 """Moves that cost more than this, dimensions aside, are not tried."""
 UNDECIDED = -2
 """In the labels of the last frame: a point about which it says nothing."""
@@ -104,7 +108,7 @@ class MotionSearch:
         return candidate.energy + price * candidate.n_motions
 
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
-        """Find n_motions motions, or as many as there are if it is 0; None if there is none at all."""
+        """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
         rotations, ts = self._propose(PROPOSALS, None)
         costs = rigid_costs(rotations, ts, self._problem.y1, self._problem.y2,
                             self._problem.precision, self._weights.cap)
@@ -116,10 +120,11 @@ class MotionSearch:
                 self._descend(costs, k, found)
         if n_motions > DESCENDED_MOTIONS:
             self._descend(costs, n_motions, found)
-        if n_motions:
-            found = {k: c for k, c in found.items() if k == n_motions} or found
-        settled = [self._settle_best(candidates) for candidates in found.values()]
-        return min(settled, key=self.total, default=None)
+        settled = {k: self._settle_best(found[k]) for k in found}
+        self._exchange(settled, rotations, ts, costs, n_motions)
+        if n_motions in settled:
+            return settled[n_motions]
+        return min(settled.values(), key=self.total, default=None)
 
     def follow(self, previous: IntArray, n_motions: int, max_motions: int) -> Candidate | None:
         """Start from the labels of the last frame; None if nothing of it holds."""
@@ -216,10 +221,11 @@ class MotionSearch:
             if uncovered.mean() > 0.05:
                 partitions.append(np.where(uncovered, -1, labels))
             for partition in partitions:
-                if len(np.unique(partition[partition >= 0])) < k:
-                    continue
                 if not self._budget.allows(2.0 * self._pace):
                     return
+                partition = reassign_points(self._problem.vectors, partition, k, self._gdm)
+                if len(np.unique(partition[partition >= 0])) < k:
+                    continue
                 candidate = self._fitted(partition, k)
                 for c in (candidate, self._relax(candidate, LOOSE)):
                     if c.n_motions:
@@ -238,20 +244,82 @@ class MotionSearch:
                 settled.append(self._settle(smooth))
         return min(settled, key=lambda c: c.energy)
 
+    def _exchange(self, settled: dict[int, Candidate], rotations: FloatArray, ts: FloatArray,
+                  costs: FloatArray, n_motions: int) -> None:
+        """
+        Try to improve the best partition of each number of motions from its neighbours.
+
+        One motion is exchanged for the best proposal, two motions of a larger partition are
+        merged, or a proposal is added to a smaller one.
+        """
+        for k in sorted(settled):
+            if n_motions and k != n_motions:
+                continue
+            for _ in range(EXCHANGES):
+                trials = [self._without(settled[k], i) for i in range(k)]
+                if k - 1 in settled:
+                    trials.append(settled[k - 1])
+                improved = False
+                for smaller in trials:
+                    if not self._budget.allows(3.0 * self._pace):
+                        return
+                    improved |= self._offer(settled, k,
+                                            self._with_proposal(smaller, rotations, ts, costs))
+                if k + 1 in settled:
+                    for i in range(k):
+                        for j in range(i + 1, k + 1):
+                            if not self._budget.allows(3.0 * self._pace):
+                                return
+                            improved |= self._offer(settled, k,
+                                                    self._merged(settled[k + 1], i, j))
+                if not improved:
+                    break
+
+    def _offer(self, settled: dict[int, Candidate], k: int, candidate: Candidate) -> bool:
+        """Relax and settle a candidate; keep it if it is the best with k motions."""
+        candidate = self._relax(candidate, LOOSE)
+        if candidate.n_motions != k:
+            return False
+        candidate = self._settle(candidate)
+        if candidate.energy >= settled[k].energy - 1e-6:
+            return False
+        settled[k] = candidate
+        return True
+
+    def _without(self, candidate: Candidate, k: int) -> Candidate:
+        """Dissolve motion k; its points go where they fit best."""
+        others = np.arange(candidate.n_motions) != k
+        labels = np.where(candidate.labels == k, -1,
+                          candidate.labels - (candidate.labels > k)).astype(np.int64)
+        energy.relabel(self._problem, labels, np.ascontiguousarray(candidate.costs[others]),
+                       self._weights, self._weights.smoothness, 5)
+        return self._valued(labels, candidate.rotations[others].copy(),
+                            candidate.ts[others].copy())
+
+    def _with_proposal(self, candidate: Candidate, rotations: FloatArray, ts: FloatArray,
+                       costs: FloatArray) -> Candidate:
+        """Add the one of a random half of the proposals that explains most of what is left."""
+        left = np.minimum(candidate.costs.min(axis=0, initial=np.inf), self._weights.cap)
+        half = self._rng.choice(len(costs), (len(costs) + 1) // 2, replace=False)
+        best = half[np.maximum(left - costs[half], 0.0).sum(axis=1).argmax()]
+        labels = np.where(costs[best] < left, candidate.n_motions, candidate.labels)
+        return self._valued(labels,
+                            np.concatenate([candidate.rotations, rotations[best:best + 1]]),
+                            np.concatenate([candidate.ts, ts[best:best + 1]]))
+
+    def _merged(self, candidate: Candidate, i: int, j: int) -> Candidate:
+        """Make one motion of two."""
+        labels = np.where(candidate.labels == j, i, candidate.labels)
+        labels = labels - (labels > j)
+        return self._fitted(labels, candidate.n_motions - 1)
+
     def _with_one_less(self, current: Candidate) -> Candidate:
         """Dissolve each motion in turn; keep the best of them if J falls."""
         best = current
         for k in range(current.n_motions):
             if current.n_motions == 1 or not self._budget.allows(self._pace):
                 break
-            others = np.arange(current.n_motions) != k
-            labels = np.where(current.labels == k, -1,
-                              current.labels - (current.labels > k)).astype(np.int64)
-            costs = np.ascontiguousarray(current.costs[others])
-            energy.relabel(self._problem, labels, costs, self._weights, self._weights.smoothness,
-                           5)
-            trial = self._valued(labels, current.rotations[others].copy(),
-                                 current.ts[others].copy())
+            trial = self._without(current, k)
             if self.total(trial) < self.total(best):
                 best = trial
         return best if best is current else self._settle(best, 1)
@@ -268,12 +336,8 @@ class MotionSearch:
         rotations, ts = self._propose(FRESH_PROPOSALS, unhappy)
         costs = rigid_costs(rotations, ts, self._problem.y1, self._problem.y2,
                             self._problem.precision, self._weights.cap)
-        left = np.minimum(current.costs.min(axis=0), self._weights.cap)
-        best = np.maximum(left - costs, 0.0).sum(axis=1).argmax()
-        labels = np.where(costs[best] < left, current.n_motions, current.labels)
-        trial = self._relax(self._valued(
-            labels, np.concatenate([current.rotations, rotations[best:best + 1]]),
-            np.concatenate([current.ts, ts[best:best + 1]])), self._weights.smoothness, 3)
+        trial = self._relax(self._with_proposal(current, rotations, ts, costs),
+                            self._weights.smoothness, 3)
         if self._budget.allows(self._pace):
             trial = self._settle(trial, 1)
         return trial if self.total(trial) < self.total(current) else current
@@ -299,23 +363,22 @@ def draw_samples(pool: IntArray, count: int, centres: IntArray | None,
 
 
 def cover(costs: FloatArray, k: int, cap: float, rng: np.random.Generator) -> IntArray:
-    """Label the points by k random proposals that explain many points between them, k-means++ fashion."""
+    """Label the points by k random proposals that explain many of them, k-means++ fashion."""
     gains = cap - costs
     covered = np.zeros(costs.shape[1])
-    chosen = []
-    for _ in range(k):
+    chosen = np.zeros(k, np.int64)
+    for i in range(k):
         gain = np.maximum(gains - covered, 0.0).sum(axis=1)
         weight = np.where(gain >= GOOD_COVER * gain.max(), gain, 0.0) ** 4
         total = weight.sum()
-        pick = rng.choice(len(gain), p=weight / total) if total > 0.0 else rng.integers(len(gain))
-        chosen.append(pick)
-        covered = np.maximum(covered, gains[pick])
+        chosen[i] = rng.choice(len(gain), p=weight / total if total > 0.0 else None)
+        covered = np.maximum(covered, gains[chosen[i]])
     own = costs[chosen]
     return np.where(own.min(axis=0) >= cap, -1, own.argmin(axis=0))
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:
-    """Number the motions of the last frame without gaps; drop those that lost their points."""
+    """Close the gaps between the motions of the last frame; drop those that lost their points."""
     values, counts = np.unique(previous[previous >= 0], return_counts=True)
     values = values[counts >= smallest]
     labels = np.full(len(previous), -1, np.int64)

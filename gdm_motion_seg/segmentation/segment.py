@@ -66,8 +66,8 @@ def segment_correspondences(correspondences: Correspondences,
     """
     Segment validated correspondences.
 
-    ``previous_labels`` is the partition of the last frame carried over by track, UNDECIDED (-2) where it says nothing:
-    it replaces the full search by one that follows it.
+    ``previous_labels`` is the partition of the last frame carried over by track, UNDECIDED (-2)
+    where it says nothing: it replaces the full search by one that follows it.
     """
     config = config or SegmentationConfig()
     start = time.perf_counter()
@@ -130,8 +130,8 @@ def _is_more_than_chance(problem: Problem, found: Candidate, weights: Weights) -
     """
     Tell whether the largest motion has more points than chance gives the best of all motions.
 
-    The number of false alarms of Moisan and Stival: of N random points, k lie within a band of relative width w around
-    their epipolar lines, five of which every motion gets for nothing.
+    The number of false alarms of Moisan and Stival: of N random points, k lie within a band of
+    relative width w around their epipolar lines, five of which every motion gets for nothing.
     """
     n = len(problem.y1)
     inliers = (found.costs <= weights.core) & (found.labels == np.arange(found.n_motions)[:, None])
