@@ -6,12 +6,14 @@
 import numpy as np
 import pytest
 
+from gdm_motion_seg.bench.methods.gdm import outlier_scores
 from gdm_motion_seg.bench.methods.registry import METHODS
 from gdm_motion_seg.bench.methods.scc import polar_curvatures
 from gdm_motion_seg.bench.methods.ssc import sparse_representation
 from gdm_motion_seg.bench.metrics import error_percent
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg.segmentation.result import MotionSegmentation
 
 PEERS = [name for name in METHODS if not name.startswith('gdm')]
 
@@ -81,6 +83,12 @@ def test_lrr_ranks_gross_outliers_first():
     pair = make_scene(Scene(n_points=120, n_motions=1, outliers=0.1), np.random.default_rng(3))
     answer = METHODS['lrr-outliers'].segment(pair, 1, np.random.default_rng(0))
     assert roc_area(answer.scores, pair.truth < 0) > 0.75
+
+
+def test_points_that_are_called_outliers_rank_first():
+    labels, residuals = np.array([0, -1, 0, -1]), np.array([2.0, 0.1, 0.5, np.inf])
+    scores = outlier_scores(MotionSegmentation(labels, (), residuals, np.ones(4)))
+    assert np.argsort(-scores).tolist() == [3, 1, 0, 2]
 
 
 def test_polar_curvature_vanishes_on_a_flat_and_grows_off_it():

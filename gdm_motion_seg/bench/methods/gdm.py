@@ -11,14 +11,18 @@ import numpy as np
 
 from gdm_motion_seg.bench.methods.base import Method, Prediction
 from gdm_motion_seg.gdm.config import GdmConfig
+from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 from gdm_motion_seg.segmentation.config import SegmentationConfig
+from gdm_motion_seg.segmentation.result import MotionSegmentation
 from gdm_motion_seg.segmentation.segment import segment_motions
 
 PAPER_RESTARTS = 30
 """n1 of the paper's runs on Hopkins155 and on data with outliers (section Experiment Setup)."""
 NAIVE_ALPHA = 0.02
 """alpha of the paper's GDM-Naive."""
+FAR_PX = 1e6
+"""Farther than any residual that matters."""
 SOURCES = ('gdm_motion_seg.gdm', 'gdm_motion_seg.geometry', 'gdm_motion_seg.segmentation')
 
 
@@ -28,7 +32,17 @@ def segment(config: SegmentationConfig, pair: LabelledPair, n_motions: int,
     result = segment_motions(pair.x1, pair.x2, pair.image_size,
                              replace(config, n_motions=n_motions), rng)
     fundamentals = np.array([m.fundamental for m in result.motions]).reshape(-1, 3, 3)
-    return Prediction(result.labels, result.residuals, fundamentals)
+    return Prediction(result.labels, outlier_scores(result), fundamentals)
+
+
+def outlier_scores(result: MotionSegmentation) -> FloatArray:
+    """
+    Rank the points by how much they look like outliers: those called so first, then by residual.
+
+    The label knows more than the residual: a wrong match may lie near an epipolar line by chance.
+    """
+    residuals = np.minimum(result.residuals, FAR_PX)
+    return np.where(result.labels < 0, FAR_PX + residuals, residuals)
 
 
 def _of_the_paper(name: str, note: str, **settings: Any) -> Method:
