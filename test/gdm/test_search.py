@@ -66,8 +66,8 @@ def test_mixed_dimensions_are_recovered_exactly_in_at_least_95_of_100_seeds_with
     for seed in range(100):
         rng = np.random.default_rng(1000 + seed)
         dimensions = rng.integers(2, 9, 2 + seed % 3)
-        vectors, truth = draw.hybrid(seed, dimensions, 60)
-        result = minimize_global_dimension(vectors, len(dimensions), GdmConfig(n1=24), rng=seed)
+        vectors, truth = draw.hybrid(seed, dimensions, 80)
+        result = minimize_global_dimension(vectors, len(dimensions), GdmConfig(n1=30), rng=seed)
         exact += draw.wrong(result.labels, truth) == 0
     assert exact >= 95
 
