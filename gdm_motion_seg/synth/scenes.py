@@ -74,19 +74,19 @@ def _drone() -> Orbit:
 
 
 def _red_box() -> Body:
-    path = Orbit(centre=(-0.85, 0.1, 3.5), cosine=(0.4, 0.0, 0.25), sine=(0.0, 0.36, -0.12),
+    path = Orbit(centre=(-0.72, 0.15, 3.8), cosine=(0.4, 0.0, 0.25), sine=(0.0, 0.36, -0.12),
                  period=4.2, turn=(0.3, 0.4, 0.1), spin=(0.25, 0.5, 0.35))
     return Body('red box', box(0.85, 0.7, 0.75), path, 'brick', 200.0, contrast=1.3)
 
 
 def _blue_cylinder() -> Body:
-    path = Orbit(centre=(1.0, 0.05, 3.7), cosine=(0.0, -0.4, 0.1), sine=(0.36, 0.1, 0.22),
+    path = Orbit(centre=(0.92, 0.1, 3.9), cosine=(0.0, -0.4, 0.1), sine=(0.36, 0.1, 0.22),
                  period=4.7, phase=0.6, turn=(0.35, 0.0, 0.3), spin=(-0.3, -0.45, -0.3))
     return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 200.0, contrast=1.3)
 
 
 def _green_box() -> Body:
-    path = Orbit(centre=(0.1, -0.7, 4.4), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
+    path = Orbit(centre=(0.1, -0.62, 4.7), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
                  period=3.9, phase=2.2, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
     return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 190.0, contrast=1.3)
 

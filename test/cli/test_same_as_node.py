@@ -17,13 +17,15 @@ from gdm_motion_seg.ros.record import message_class, Recorder  # noqa: E402
 from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
+# A time budget would make the answer depend on how busy the machine is.
+SETTINGS = {'segmentation.time_budget_ms': 0.0}
 COMPARED = ('u', 'v', 'u_prev', 'v_prev', 'label', 'track_id', 'residual')
 
 
 def answers_of_the_node(bag, log):
     """Send one image after another, each when the last one is answered: none is passed over."""
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
-    with Session() as session, NodeProcess({}, names, log=log) as node:
+    with Session() as session, NodeProcess(SETTINGS, names, log=log) as node:
         recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
         publishers = {topic: session.node.create_publisher(message_class(kind), topic, 10)
                       for topic, kind in bag.topics.items()}
@@ -43,7 +45,8 @@ def answers_of_the_node(bag, log):
 def test_the_offline_command_and_the_live_node_give_the_same_labels(small_bag, tmp_path):
     folder, _ = small_bag
     out = tmp_path / 'offline'
-    assert main(['bag', str(folder), '--out', str(out), '--no-video', '--no-tables']) == 0
+    assert main(['bag', str(folder), '--out', str(out), '--no-video', '--no-tables',
+                 '--set', 'segmentation.time_budget_ms=0']) == 0
     with BagReader(out / 'answers') as bag:
         offline = {stamp_of(m.header): rows_from_cloud(m) for _, _, m in bag.messages(KEYPOINTS)}
     with BagReader(folder) as bag:
