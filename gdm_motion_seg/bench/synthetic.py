@@ -16,6 +16,9 @@ from gdm_motion_seg.geometry.fundamental import (
 from gdm_motion_seg.io.datasets.pair import LabelledPair
 from gdm_motion_seg.io.datasets.synthetic import read_synthetic, SWEEPS
 
+WORST_RATIO = 1000.0
+"""Stands for the infinite ratio of a scene whose motions were not found; JSON has no infinity."""
+
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
     """Rate the outliers, and compare each motion's F with one fitted to the true labels."""
@@ -87,8 +90,8 @@ def _ratios(rows: Sequence[Row]) -> dict[str, float]:
     if not by_pair:
         return {}
     medians = [float(np.median(values)) for values in by_pair.values()]
-    # A scene whose motions were not found has an infinite ratio, which JSON cannot hold.
-    middle, high = (float(min(np.quantile(medians, q, method='higher'), 1e9)) for q in (0.5, 0.9))
+    middle, high = (float(min(np.quantile(medians, q, method='higher'), WORST_RATIO))
+                    for q in (0.5, 0.9))
     return {'epipolar_error_ratio': middle, 'epipolar_error_ratio_90': high}
 
 

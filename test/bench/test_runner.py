@@ -10,7 +10,7 @@ import pytest
 
 from gdm_motion_seg.bench import runner
 from gdm_motion_seg.bench.benchmark import GIVEN, mean_of_medians, STATIC
-from gdm_motion_seg.bench.cache import fingerprint, RowCache
+from gdm_motion_seg.bench.cache import fingerprint, meaning, RowCache
 from gdm_motion_seg.bench.methods.base import Method, Prediction
 from gdm_motion_seg.bench.methods.registry import METHODS
 from gdm_motion_seg.bench.registry import BENCHMARKS
@@ -80,6 +80,12 @@ def test_the_fingerprint_differs_between_methods_and_benchmarks():
     prints = {fingerprint(METHODS[m], BENCHMARKS[b])
               for m in ('gdm', 'magsac', 'ref') for b in ('adelaide', 'hopkins155')}
     assert len(prints) == 6
+
+
+def test_comments_and_docstrings_do_not_make_rows_stale_but_constants_do():
+    code = 'def f(x):\n    """Say."""\n    return 2 * x\n'
+    assert meaning(code) == meaning('def f(x):  # why\n    return (2\n            * x)\n')
+    assert meaning(code) != meaning(code.replace('2', '3'))
 
 
 @pytest.mark.parametrize('segment', [
