@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.fundamental import sampson_distances
-from gdm_motion_seg.geometry.homography import homography_distances
+from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.segmentation.carry import distances_to
 from gdm_motion_seg.segmentation.motion import estimate_motion
-from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
+from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
 
 Tracks = npt.NDArray[np.void]
@@ -75,14 +74,12 @@ class MotionIdentities:
         it is new, or it was missed.
         """
         tracks, known = self._recall(track_ids)
-        tried = np.where(known, np.maximum(tracks['home'], tracks['last']), UNKNOWN)
-        keys, at, counts = np.unique(tried[tried >= 0], return_inverse=True, return_counts=True)
-        if not len(keys):
-            return None
-        rank = np.empty(len(keys), np.int64)
-        rank[np.argsort(-counts, kind='stable')] = np.arange(len(keys))
-        tried[tried >= 0] = rank[at]
-        return tried
+        return _numbered(np.where(known, np.maximum(tracks['home'], tracks['last']), UNKNOWN))
+
+    def last_labels(self, track_ids: IntArray) -> IntArray | None:
+        """Return the last answer itself in the same form."""
+        tracks, known = self._recall(track_ids)
+        return _numbered(np.where(known, tracks['last'], UNKNOWN))
 
     def identify(self, c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
         """Return the answer with ids over time, steady labels, and only confirmed motions."""
@@ -163,9 +160,9 @@ class MotionIdentities:
             given = np.full(len(members), np.inf)
             for label, motion in enumerate(answer.motions):
                 mine = answer.labels[members] == label
-                given[mine] = _distances(motion, c, members[mine]) / motion.threshold
+                given[mine] = distances_to(motion, c.take(members[mine])) / motion.threshold
             motion = estimate_motion(c, members, key)
-            own = _distances(motion, c, members) / motion.threshold
+            own = distances_to(motion, c.take(members)) / motion.threshold
             if np.mean(own <= 1.0) >= MIN_HELD_SHARE and np.mean(given <= 1.0) < MAX_GIVEN_SHARE:
                 labels = answer.labels.copy()
                 labels[members[own <= 1.0]] = len(keys)
@@ -182,7 +179,8 @@ class MotionIdentities:
             if len(members) < MIN_HELD:
                 continue
             motion = estimate_motion(c, members, key)
-            if np.mean(_distances(motion, c, members) <= motion.threshold) >= MIN_HELD_SHARE:
+            own = distances_to(motion, c.take(members)) / motion.threshold
+            if np.mean(own <= 1.0) >= MIN_HELD_SHARE:
                 answer = replace(answer, motions=(*answer.motions, motion))
                 keys = np.append(keys, key)
         return answer, keys
@@ -194,11 +192,22 @@ class MotionIdentities:
         for label, (key, motion) in enumerate(zip(keys, answer.motions)):
             moved = np.flatnonzero((tracks['home'] == key) & (answer.labels != label)
                                    & (tracks['dissent'] < self.config.patience))
-            distances = _distances(motion, c, moved)
+            distances = distances_to(motion, c.take(moved))
             stays = distances <= motion.threshold
             labels[moved[stays]] = label
             residuals[moved[stays]] = distances[stays]
         return replace(answer, labels=labels, residuals=residuals)
+
+
+def _numbered(keys: IntArray) -> IntArray | None:
+    """Replace keys by 0..K-1 by falling support, leave what is negative; None if all are."""
+    known, at, counts = np.unique(keys[keys >= 0], return_inverse=True, return_counts=True)
+    if not len(known):
+        return None
+    rank = np.empty(len(known), np.int64)
+    rank[np.argsort(-counts, kind='stable')] = np.arange(len(known))
+    keys[keys >= 0] = rank[at]
+    return keys
 
 
 def _assign(labels: IntArray, votes: IntArray, weight: float, keys: IntArray) -> IntArray:
@@ -218,15 +227,6 @@ def _assign(labels: IntArray, votes: IntArray, weight: float, keys: IntArray) ->
     return keys
 
 
-def _distances(motion: Motion, c: Correspondences, index: IntArray) -> FloatArray:
-    """Distances of some points to a motion: to its homography if it has one, else to its F."""
-    if np.isfinite(motion.homography).all():
-        return homography_distances(motion.homography, c.x1[index], c.x2[index])
-    if not np.isfinite(motion.fundamental).all():
-        return np.full(len(index), np.inf)
-    return sampson_distances(motion.fundamental, c.x1[index], c.x2[index])
-
-
 def _reported(c: Correspondences, answer: MotionSegmentation,
               ids: list[int]) -> MotionSegmentation:
     """Order motions by id, drop those without one, and let members follow the labels."""
@@ -239,6 +239,7 @@ def _reported(c: Correspondences, answer: MotionSegmentation,
     left_out = np.flatnonzero((labels == OUTLIER) & (answer.labels != OUTLIER))
     if len(left_out):
         residuals = residuals.copy()
-        residuals[left_out] = np.min([np.full(len(left_out), np.inf),
-                                      *(_distances(m, c, left_out) for m in motions)], axis=0)
+        points = c.take(left_out)
+        residuals[left_out] = np.min(
+            [np.full(len(left_out), np.inf), *(distances_to(m, points) for m in motions)], axis=0)
     return replace(answer, labels=labels, motions=motions, residuals=residuals)

@@ -1,15 +1,19 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A stream is not a heap of pairs: start from the last answer, search anew when it is bad."""
+"""A stream is not a heap of pairs: keep the last answer while it holds, search when not."""
 
 from collections import deque
+from dataclasses import replace
 
 import numpy as np
 
-from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.segmentation.carry import carry_over
 from gdm_motion_seg.segmentation.config import SegmentationConfig
+from gdm_motion_seg.segmentation.identity import MotionIdentities
+from gdm_motion_seg.segmentation.leftover import with_leftovers
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 from gdm_motion_seg.segmentation.segment import segment_correspondences
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
@@ -18,49 +22,84 @@ COURSE = 15
 """Answers that make up the recent course."""
 RESIDUAL_FLOOR_PX = 0.05
 """Median residuals below this are all equally good."""
+CARRIED, FOLLOWED, SEARCHED = 0.0, 1.0, 2.0
+"""How an answer was found, in its diagnostics under ``effort``."""
 
 
 class StreamSegmenter:
     """
-    Segments the pairs of a stream, most of them from the last partition.
+    Segments the pairs of a stream with as much effort as each needs.
 
-    A bad answer (outliers, residual or global dimension above their recent course, or another
-    number of motions) makes the next pair be searched in full: one search a pair at most, so that
-    no frame pays twice.
+    Most are *carried*: the last partition holds, and only its geometry is new. Every few pairs,
+    and wherever the partition does not hold, the last answer is *followed*: the solver starts from
+    it and looks for new motions. A pair is *searched* in full at the start, now and then, and
+    after an answer that is bad beside its recent course: outliers, residual, global dimension, or
+    another number of motions. That search falls to the next pair, so that no frame pays twice.
     """
 
     def __init__(self, config: SegmentationConfig | None = None,
-                 stream: StreamConfig | None = None) -> None:
-        """Make a segmenter without a past."""
+                 stream: StreamConfig | None = None, realtime: bool = False) -> None:
+        """Make a segmenter without a past; in real time a full search has a time budget."""
         self._config = config or SegmentationConfig()
         self._stream = stream or StreamConfig()
+        self._hurried = self._config
+        if realtime and not self._config.time_budget_ms:
+            self._hurried = replace(self._config, time_budget_ms=self._stream.search_budget_ms)
         self.reset()
 
     def reset(self) -> None:
         """Forget the course of past answers."""
         self._course: deque[tuple[float, float, float]] = deque(maxlen=COURSE)
         self._n_motions = -1
-        self._pairs_since_search = self._stream.rest
+        self._since_search = self._stream.rest
+        self._since_solve = 0
+        self._to_confirm = 0
         self._search_next = True
 
-    def segment(self, correspondences: Correspondences, previous: IntArray | None,
+    def segment(self, correspondences: Correspondences, memory: MotionIdentities,
                 rng: np.random.Generator, camera: Camera | None = None) -> MotionSegmentation:
-        """Segment one pair; previous is the last partition, as MotionIdentities gives it."""
-        search = not self._stream.warm_start or previous is None or self._search_is_due()
-        answer = segment_correspondences(correspondences, self._config, rng,
-                                         None if search else previous, camera)
-        self._pairs_since_search = 0 if search else self._pairs_since_search + 1
-        self._search_next = self._is_bad(answer) or (self._search_next and not search)
+        """Segment one pair, starting from what is remembered of its tracks."""
+        previous = memory.previous_labels(correspondences.ids)
+        if not self._stream.warm_start or previous is None or self._search_is_due():
+            effort = SEARCHED
+            answer = segment_correspondences(correspondences, self._hurried, rng, camera=camera)
+        else:
+            carried = self._carry(correspondences, memory, camera)
+            effort = FOLLOWED if carried is None else CARRIED
+            answer = carried or segment_correspondences(correspondences, self._config, rng,
+                                                        previous, camera)
+        answer = with_leftovers(correspondences, answer, self._config, camera)
+        self._take_note(answer, effort)
+        answer.diagnostics['effort'] = effort
+        return answer
+
+    def _carry(self, correspondences: Correspondences, memory: MotionIdentities,
+               camera: Camera | None) -> MotionSegmentation | None:
+        """Return the last partition on this pair; None if it is bad or time to look again."""
+        last = memory.last_labels(correspondences.ids)
+        if last is None or self._to_confirm or self._since_solve + 1 >= self._stream.follow_every:
+            return None
+        answer = carry_over(correspondences, last, self._config, camera)
+        return None if answer is None or self._is_bad(answer) else answer
+
+    def _take_note(self, answer: MotionSegmentation, effort: float) -> None:
+        """Keep the books on efforts and on how good answers are."""
+        searched = effort == SEARCHED
+        self._since_search = 0 if searched else self._since_search + 1
+        self._since_solve = self._since_solve + 1 if effort == CARRIED else 0
+        # A motion that was just found or lost is looked at again before it is believed.
+        changed = self._n_motions not in (-1, answer.n_motions)
+        self._to_confirm = (self._stream.confirm_frames if changed
+                            else max(0, self._to_confirm - 1))
+        self._search_next = self._is_bad(answer) or (self._search_next and not searched)
         self._course.append(_quality(answer))
         self._n_motions = answer.n_motions
-        answer.diagnostics['full_search'] = float(search)
-        return answer
 
     def _search_is_due(self) -> bool:
         every = self._stream.full_search_every
-        if every and self._pairs_since_search + 1 >= every:
+        if every and self._since_search + 1 >= every:
             return True
-        return self._search_next and self._pairs_since_search >= self._stream.rest
+        return self._search_next and self._since_search >= self._stream.rest
 
     def _is_bad(self, answer: MotionSegmentation) -> bool:
         """Compare an answer with the recent course; one that is missing altogether is bad, too."""

@@ -15,9 +15,15 @@ class StreamConfig(Config):
     warm_start: bool = setting(
         True, 'Whether a pair starts from the partition of the last one; otherwise each is '
         'searched from scratch.')
+    follow_every: int = setting(
+        4, 'The solver looks at least once in so many pairs; in between the last partition is '
+        'kept where it holds.', low=1, high=1000)
     full_search_every: int = setting(
-        60, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
+        150, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
         low=0, high=100000)
+    search_budget_ms: float = setting(
+        100.0, 'Time for a full search in real time (the node) when segmentation.time_budget_ms '
+        'is 0; offline it takes what it needs. 0 for no limit.', low=0.0, high=60000.0, unit='ms')
     rest: int = setting(
         5, 'Pairs after a full search in which a bad answer asks for no other.', low=0, high=10000)
     outlier_rise: float = setting(

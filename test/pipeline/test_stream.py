@@ -3,7 +3,7 @@
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.identity import MotionIdentities
-from gdm_motion_seg.segmentation.stream import StreamSegmenter
+from gdm_motion_seg.segmentation.stream import CARRIED, FOLLOWED, SEARCHED, StreamSegmenter
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
 import numpy as np
 import pytest
@@ -52,19 +52,32 @@ class Stream:
 
     def __call__(self, pair, step):
         """Answer one pair."""
-        previous = self.identities.previous_labels(pair.ids)
-        answer = self.segmenter.segment(pair, previous, np.random.default_rng(step))
+        answer = self.segmenter.segment(pair, self.identities, np.random.default_rng(step))
         return self.identities.identify(pair, answer)
 
 
 def searched(answer):
-    return bool(answer.diagnostics['full_search'])
+    return answer.diagnostics['effort'] == SEARCHED
 
 
 def test_only_the_first_pair_of_a_steady_stream_is_searched_in_full():
     stream = Stream(full_search_every=0)
     answers = [stream(pair_at(step)[0], step) for step in range(8)]
     assert [searched(a) for a in answers] == [True] + [False] * 7
+
+
+def test_most_pairs_are_carried_and_every_few_followed():
+    stream = Stream(full_search_every=0, follow_every=3)
+    efforts = [stream(pair_at(step)[0], step).diagnostics['effort'] for step in range(9)]
+    assert efforts == [SEARCHED, CARRIED, CARRIED, FOLLOWED] + [CARRIED, CARRIED, FOLLOWED,
+                                                                CARRIED, CARRIED]
+
+
+def test_a_partition_that_does_not_hold_is_not_carried():
+    stream = Stream(full_search_every=0, follow_every=100)
+    for step in range(4):
+        stream(pair_at(step)[0], step)
+    assert stream(pair_at(4, outliers=0.6)[0], 4).diagnostics['effort'] == FOLLOWED
 
 
 def test_a_full_search_comes_at_least_once_in_so_many_pairs():
