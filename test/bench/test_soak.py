@@ -1,0 +1,103 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The soak: which faults come when, what is counted, and that it runs with the real node."""
+
+import argparse
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from gdm_motion_seg.bench import injection, soak
+from gdm_motion_seg.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
+from gdm_motion_seg.bench.injection import FaultInjector, NOTHING
+from gdm_motion_seg.bench.soak import Sample, summarise
+from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
+from gdm_motion_seg.io.scene_bags import camera_info, SceneOptions
+from gdm_motion_seg.msgs.clouds import header_of
+from gdm_motion_seg.msgs.images import encode_compressed, encode_image
+from gdm_motion_seg.msgs.types import rosbags_types
+
+PERIOD = 33_333_333
+
+
+def stream(transport, count):
+    """Yield topic and bytes of a short bag with camera_info."""
+    types, store = rosbags_types(), typestore()
+    rng = np.random.default_rng(0)
+    for i in range(count):
+        image = rng.integers(0, 255, (96, 128, 3), np.uint8)
+        header = header_of(types, 10**9 + i * PERIOD, 'camera')
+        encode, kind = (encode_image, IMAGE) if transport == 'raw' else (encode_compressed,
+                                                                         COMPRESSED)
+        yield 'image', bytes(store.serialize_cdr(encode(types, header, image), kind))
+        info = camera_info(types, header, np.eye(3), (128, 96))
+        yield 'info', bytes(store.serialize_cdr(info, CAMERA_INFO))
+
+
+def injected(transport, count, answered=True, seed=0):
+    """Play a stream; return what was published, and the aftermaths."""
+    injector = FaultInjector(transport, 'image', PERIOD, lambda aftermath: answered,
+                             np.random.default_rng(seed))
+    published = [(raw, injector(topic, raw)) for topic, raw in stream(transport, count)]
+    finished = []
+    while not injector.finished.empty():
+        finished.append(injector.finished.get())
+    return published, finished
+
+
+@pytest.mark.parametrize('transport, faults', [
+    ('raw', IMAGE_FAULTS + CAMERA_INFO_FAULTS),
+    ('compressed', COMPRESSED_FAULTS + CAMERA_INFO_FAULTS)])
+def test_every_fault_comes_once_in_a_round(monkeypatch, transport, faults):
+    monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
+    finished = injected(transport, 600)[1]
+    assert finished[0].fault == NOTHING
+    first_round = Counter(aftermath.fault for aftermath in finished[1:1 + len(faults)])
+    assert first_round == Counter(fault.name for fault in faults)
+
+
+def test_good_frames_pass_unchanged_and_are_known_by_their_stamps(monkeypatch):
+    monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
+    published, finished = injected('raw', 300)
+    unchanged = sum(messages == [raw] for raw, messages in published[::2])
+    assert sum(len(aftermath.stamps) for aftermath in finished) <= unchanged < 300
+    assert all(2 <= len(aftermath.stamps) <= 4 for aftermath in finished)
+
+
+def test_the_same_seed_brings_the_same_faults(monkeypatch):
+    monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
+    assert injected('raw', 200)[0] == injected('raw', 200)[0]
+    assert injected('raw', 200)[0] != injected('raw', 200, seed=1)[0]
+
+
+def test_the_next_fault_waits_for_an_answer(monkeypatch):
+    monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
+    assert injected('raw', 200, answered=False)[1] == []
+
+
+def test_memory_counts_from_the_end_of_the_first_minute():
+    def rss(t):
+        return 300.0 + min(t, 60.0) + 0.1 * max(t - 60.0, 0.0)
+    samples = [Sample(1000.0 + t, rss(t), 20 + (t > 30)) for t in np.arange(0.0, 161.0)]
+    rows = [{'fault': NOTHING, 'answered': 0, 'right': False},
+            {'fault': 'black', 'answered': 3, 'right': True},
+            {'fault': 'white', 'answered': 0, 'right': False}]
+    figures = summarise([samples, samples[:1] * 100], rows, 1000.0)
+    assert figures['rss_growth_mb'] == pytest.approx(14.0, abs=1.0)
+    assert figures['rss_start_mb'] == 300.0
+    assert figures['threads_leaked'] == 1.0
+    assert (figures['faults'], figures['answered_after_fault']) == (2.0, 0.5)
+
+
+def test_the_node_survives_a_short_soak(monkeypatch):
+    pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+    small = SceneOptions(scene='small_mover', n_frames=60, size=(320, 240))
+    monkeypatch.setattr(soak, 'OPTIONS', {'raw': small})
+    report = soak.run(argparse.Namespace(minutes=0.15))
+    figures = report['summary']['gdm']
+    assert (figures['crashes'], figures['failed']) == (0.0, 0.0)
+    assert figures['answered_after_fault'] == 1.0
+    assert figures['faults'] >= 1.0 and figures['rss_start_mb'] > 0.0
+    assert {row['camera'] for row in report['rows']} == {'raw'}
