@@ -37,7 +37,7 @@ def test_at_least_97_percent_of_the_labels_of_the_demo_are_right(demo_run):
     assert score.share_labelled >= 0.9
 
 
-def test_the_video_has_a_picture_for_every_frame_even_where_answers_are_missing(demo_run, tmp_path):
+def test_the_video_has_a_picture_for_every_frame_answered_or_not(demo_run, tmp_path):
     answers, truth = demo_run
     write_pictures(answers, truth, tmp_path / 'a.mp4', tmp_path / 'a.png', 30.0)
     video = cv2.VideoCapture(str(tmp_path / 'a.mp4'))
@@ -59,7 +59,8 @@ def test_answers_without_an_overlay_are_nothing_to_show(small_bag, tmp_path):
                                         data=np.zeros(1, np.uint8))
         bag.write('/something/else', message, 1)
     with pytest.raises(InputError, match='no overlay'):
-        write_pictures(tmp_path / 'bag', small_bag[1], tmp_path / 'a.mp4', tmp_path / 'a.png', 30.0)
+        write_pictures(tmp_path / 'bag', small_bag[1], tmp_path / 'a.mp4', tmp_path / 'a.png',
+                       30.0)
 
 
 def test_the_demo_runs_the_real_node_and_leaves_everything_that_it_promises(tmp_path, capsys):

@@ -24,12 +24,14 @@ COMMAND = re.compile(r'(\.venv/bin/)?(gdm-motion-seg|make|ros2|colcon|pip|python
 
 NOT_RUN = {
     'make': 'it would run within itself; its target is looked up in the Makefile',
-    'gdm-motion-seg bench': 'it takes minutes or a data set; its flags are checked, and test/bench runs it',
+    'gdm-motion-seg bench':
+        'it takes minutes or a data set; its flags are checked, and test/bench runs it',
     'gdm-motion-seg demo': 'it takes a minute; its flags are checked, and its parts are tested',
     'gdm-motion-seg replay': 'it wants a listener; its flags are checked, and test/ros runs it',
     'python -m pytest': 'it is what runs this',
     'python -m mypy': 'a part of "make test"',
-    'python test/test_architecture.py': 'it writes into the source tree; a test holds the result equal',
+    'python test/test_architecture.py':
+        'it writes into the source tree; a test holds the result equal',
     'python -m gdm_motion_seg.ros.parameter_file':
         'it writes into the source tree; a test holds the result equal',
     'pip install': 'it wants the network; "make venv" installs the same',

@@ -1,0 +1,24 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Every example in a docstring gives what it shows."""
+
+import doctest
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def modules_with_examples():
+    for path in sorted((ROOT / 'gdm_motion_seg').rglob('*.py')):
+        if '>>> ' in path.read_text(encoding='utf-8'):
+            yield '.'.join(path.relative_to(ROOT).with_suffix('').parts).removesuffix('.__init__')
+
+
+@pytest.mark.parametrize('name', list(modules_with_examples()))
+def test_the_examples_of_a_module_work(name):
+    result = doctest.testmod(import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 0 and result.failed == 0
