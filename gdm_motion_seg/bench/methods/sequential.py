@@ -18,8 +18,8 @@ MIN_SHARE = 0.08
 """
 The same as a share of all points when the number of motions is to be found.
 
-Without it wrong matches that agree by chance are motions. Of 0 to 0.2 the one with the lowest mean
-error over the three data sets.
+Without it wrong matches that agree by chance are motions. Of 0 to 0.2 the one with the lowest
+error on a sample of the three real data sets.
 """
 MAX_MOTIONS = 6
 """Largest number of motions when it is to be found."""
