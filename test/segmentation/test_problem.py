@@ -1,0 +1,69 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The form in which a pair is searched: rays, noise, and a graph of neighbours."""
+
+import numpy as np
+import pytest
+
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.segmentation.problem import NEIGHBOURS, POOL, pose_problem
+
+
+def pose(x1, x2, size=(640, 480), **options):
+    return pose_problem(Correspondences.from_arrays(x1, x2, size), **options)
+
+
+@pytest.fixture(scope='module')
+def problem(pair_of):
+    """Give the problem of a pair with two motions."""
+    pair = pair_of(2)
+    return pose(pair.x1, pair.x2)
+
+
+def test_the_graph_is_symmetric_and_has_no_loops(problem):
+    edges = {}
+    for a in range(len(problem.y1)):
+        for e in range(problem.first[a], problem.first[a + 1]):
+            edges[a, int(problem.neighbour[e])] = problem.bond[e]
+    assert len(edges) == len(problem.neighbour)
+    assert all(a != b and edges[b, a] == weight for (a, b), weight in edges.items())
+
+
+def test_every_point_has_its_nearest_neighbours_and_bonds_lie_between_0_and_1(problem):
+    degree = np.diff(problem.first)
+    assert degree.min() >= NEIGHBOURS
+    assert (problem.bond >= 0.0).all() and (problem.bond <= 1.0).all()
+    assert problem.pool.shape == (len(problem.y1), POOL + 1)
+    assert (problem.pool[:, 0] == np.arange(len(problem.y1))).all()
+
+
+def test_neighbours_that_move_alike_are_bound_and_others_are_not():
+    x1 = np.column_stack([np.arange(20.0), np.zeros(20)])
+    flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [30.0, 0.0])
+    problem = pose(x1, x1 + flow)
+    apart = np.repeat(np.arange(20) < 10, np.diff(problem.first)) != (problem.neighbour < 10)
+    assert (problem.bond[~apart] == 1.0).all()
+    assert (problem.bond[apart] < 0.1).all()
+
+
+def test_rays_are_those_of_the_camera():
+    camera = Camera.from_info([500.0, 0, 300, 0, 400.0, 200, 0, 0, 1], [], '', (640, 480))
+    points = np.array([[300.0, 200.0], [800.0, 200.0], [300.0, 600.0]] * 3)
+    problem = pose(points, points, camera=camera)
+    assert np.allclose(problem.y1[:3], [[0, 0], [1, 0], [0, 1]])
+
+
+def test_points_that_move_far_are_trusted_less():
+    x1 = np.random.default_rng(0).uniform(0, 400, (20, 2))
+    x2 = x1 + np.linspace(0, 100, 20)[:, None]
+    precision = pose(x1, x2).precision
+    assert (np.diff(precision) < 0.0).all()
+
+
+def test_fewer_points_than_a_pool_and_exact_duplicates_are_no_problem():
+    points = np.repeat(np.random.default_rng(0).uniform(0, 400, (3, 2)), 3, axis=0)
+    problem = pose(points, points + 1.0)
+    assert problem.pool.shape == (9, 9)
+    assert all(np.isfinite(array).all() for array in problem)
