@@ -183,37 +183,33 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
     first = 1 if outlier_rule != NO_OUTLIER_ROW else 0
     changes = np.zeros(n_starts, np.int64)
     gradient = np.empty((n_rows, n))
-    lengths = np.empty(n)
+    totals = np.empty(n)
+    squares = np.empty(n)
     column = np.empty(n_rows)
     for s in range(n_starts):
         m = memberships[s]
-        n_active = 0
-        for i in range(n):
-            total = 0.0
-            square = 0.0
-            for k in range(n_rows):
-                total += m[k, i]
-            if total == 0.0:
-                lengths[i] = 0.0
-                continue
-            n_active += 1
-            if outlier_rule != NO_OUTLIER_ROW:
-                gradient[0, i] = alpha if outlier_rule == LINEAR_PRICE else alpha * m[0, i]
-                square = gradient[0, i] * gradient[0, i]
-            for k in range(first, n_rows):
+        totals[:] = 0.0
+        squares[:] = 0.0
+        for k in range(n_rows):
+            for i in range(n):
+                totals[i] += m[k, i]
+        if outlier_rule == LINEAR_PRICE:
+            gradient[0] = np.where(totals > 0.0, alpha, 0.0)
+        elif outlier_rule == QUADRATIC_PRICE:
+            gradient[0] = alpha * m[0]
+        for k in range(first, n_rows):
+            for i in range(n):
                 gradient[k, i] = m[k, i] * quadratic[s, k - first, i]
-                square += gradient[k, i] * gradient[k, i]
-            lengths[i] = math.sqrt(square)
-        count = max(1, int(math.ceil(0.1 * n_active)))
-        rho = np.partition(lengths, n - count)[n - count:].mean()
+        for k in range(n_rows):
+            for i in range(n):
+                squares[i] += gradient[k, i] * gradient[k, i]
+        count = max(1, int(math.ceil(0.1 * np.count_nonzero(totals))))
+        rho = np.sqrt(np.partition(squares, n - count)[n - count:]).mean()
         if rho == 0.0:
             continue
         scale = step / rho
         for i in range(n):
-            total = 0.0
-            for k in range(n_rows):
-                total += m[k, i]
-            if total == 0.0:
+            if totals[i] == 0.0:
                 continue
             before = 0
             for k in range(n_rows):
