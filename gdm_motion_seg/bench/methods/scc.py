@@ -28,7 +28,7 @@ MAX_ROUNDS = 10
 def segment(embedding: str, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
             ) -> Prediction:
     """Cluster a pair; the best round by orthogonal least squares wins."""
-    # In pixels the products span five decades; 44 files of Hopkins155 then had 4.1 and 17.9 % error
+    # In pixels the products span five decades: 44 files of Hopkins155 had 4.1 and 17.9 % error
     # (two and three motions) instead of 2.3 and 11.3 %; the paper has 2.6 and 7.3 %.
     points = embedded(pair, embedding, normalised=embedding == 'nonlinear')
     d = DIMENSION[embedding]
