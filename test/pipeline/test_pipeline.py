@@ -35,13 +35,15 @@ def at(image, points):
     return image[y, x]
 
 
-def test_labels_fit_the_rendered_truth_and_ids_do_not_change(scene):
+def test_labels_fit_the_rendered_truth_and_ids_do_not_change():
+    scene = list(render_scene('two_movers', 30, first=20))
     results = run(MotionPipeline(), scene)
     right = total = 0
     id_of_body = {}
-    for frame, result in list(zip(scene, results))[8:]:
+    for i in range(8, len(scene)):
+        frame, result = scene[i], results[i]
         points = result.correspondences
-        older = scene[frame.index - result.gap]
+        older = scene[i - result.gap]
         body = at(frame.labels, points.x2)
         sharp = (at(older.labels, points.x1) == body) & ~at(border_mask(frame.labels), points.x2)
         found = id_of_each_point(result)
