@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.bench.faults import Moment
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.warm_up import warm_up
 from gdm_motion_seg.synth.render import Renderer
 from gdm_motion_seg.synth.scenes import scene_named
 from gdm_motion_seg.synth.truth import Truth, UNSCORED
@@ -49,8 +51,14 @@ def scene():
     return SceneStream()
 
 
+@pytest.fixture(scope='session')
+def compiled():
+    """Compile once: what is compiled is kept on disk, and the nodes find it there."""
+    warm_up(NodeConfig())
+
+
 @pytest.fixture(scope='module')
-def session():
+def session(compiled):
     """Give a node of this process in a domain of its own."""
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     from gdm_motion_seg.ros.session import Session
