@@ -47,6 +47,8 @@ LOOSE = 1.0
 """Smoothness while candidates form: a strong one would freeze them where they start."""
 GOOD_COVER = 0.7
 """A cover takes a proposal whose gain is at least this share of the best one's."""
+MISSED = 1.05
+"""Inliers, over those that the grown partitions explain."""
 ROUNDS = 6
 """Rounds of refitting and relabelling, at most."""
 REACH = 10.0
@@ -104,7 +106,7 @@ class MotionSearch:
 
     def total(self, candidate: Candidate) -> float:
         """Compute J with the price of the motions."""
-        price = self._weights.motion + self._weights.motion_share * self._n
+        price = self._weights.motion + self._weights.motion_share * self._problem.inliers
         return candidate.energy + price * candidate.n_motions
 
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
@@ -115,6 +117,7 @@ class MotionSearch:
         most = n_motions or max_motions
         found: dict[int, list[Candidate]] = {}
         self._grow(rotations, ts, costs, most, found)
+        self._count_inliers(found)
         for k in range(2, min(most, DESCENDED_MOTIONS) + 1):
             if n_motions in (0, k):
                 self._descend(costs, k, found)
@@ -136,6 +139,9 @@ class MotionSearch:
         self._pace = time.perf_counter() - start
         if current.n_motions == 0:
             return None
+        known = {current.n_motions: [current]}
+        self._count_inliers(known)
+        current = known[current.n_motions][0]
         if self._budget.allows(self._pace):
             current = self._settle(current)
         if n_motions == 0 or current.n_motions > n_motions:
@@ -143,6 +149,14 @@ class MotionSearch:
         if current.n_motions < (n_motions or max_motions):
             current = self._with_one_more(current)
         return current
+
+    def _count_inliers(self, found: dict[int, list[Candidate]]) -> None:
+        """Take the most points that a few motions explain for all inliers; value everything anew."""
+        most = max((_followers(c, self._weights.core) for k in found for c in found[k]
+                    if k <= DESCENDED_MOTIONS), default=self._n)
+        self._problem = self._problem._replace(inliers=min(MISSED * most, float(self._n)))
+        for k in found:
+            found[k] = [self._valued(c.labels, c.rotations, c.ts) for c in found[k]]
 
     def _propose(self, count: int, centres: IntArray | None) -> tuple[FloatArray, FloatArray]:
         """Fit motions to small samples, near given centres or anywhere."""
@@ -314,14 +328,19 @@ class MotionSearch:
         return self._fitted(labels, candidate.n_motions - 1)
 
     def _with_one_less(self, current: Candidate) -> Candidate:
-        """Dissolve each motion in turn; keep the best of them if J falls."""
+        """
+        Dissolve each motion, and merge it with each other one; keep the best if J falls.
+
+        Halves of one motion need the merge: neither of them, as it is, takes in all of the other.
+        """
         best = current
         for k in range(current.n_motions):
             if current.n_motions == 1 or not self._budget.allows(self._pace):
                 break
-            trial = self._without(current, k)
-            if self.total(trial) < self.total(best):
-                best = trial
+            for trial in (self._without(current, k),
+                          *(self._merged(current, j, k) for j in range(k))):
+                if self.total(trial) < self.total(best):
+                    best = trial
         return best if best is current else self._settle(best, 1)
 
     def _with_one_more(self, current: Candidate) -> Candidate:
@@ -375,6 +394,12 @@ def cover(costs: FloatArray, k: int, cap: float, rng: np.random.Generator) -> In
         covered = np.maximum(covered, gains[chosen[i]])
     own = costs[chosen]
     return np.where(own.min(axis=0) >= cap, -1, own.argmin(axis=0))
+
+
+def _followers(candidate: Candidate, core: float) -> int:
+    """Count the points that follow their motion."""
+    own = candidate.labels == np.arange(candidate.n_motions)[:, None]
+    return int((own & (candidate.costs <= core)).sum())
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:
