@@ -5,6 +5,7 @@
 
 import argparse
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -21,9 +22,7 @@ from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
 from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.io.output import output_folder
 from gdm_motion_seg.io.scene_bags import IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene
-from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.msgs.clouds import stamp_of
-from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.synth.scenes import SCENE_NAMES
 from gdm_motion_seg.synth.score import Score
 from gdm_motion_seg.synth.truth import Truth
@@ -77,15 +76,14 @@ def run(args: argparse.Namespace) -> int:
     options = SceneOptions(args.scene, args.frames, args.size)
     with output_folder(out, args.overwrite) as folder:
         scene, answers = folder / 'scene', folder / 'answers'
-        _step(1, f'rendering {args.frames} frames of the scene "{args.scene}"')
-        with console.progress_bar('rendering', options.n_frames) as advance:
-            write_scene(scene, options, advance)
-        _step(2, 'compiling, once for a machine')
-        with console.busy('compiling'):
-            _compile(scene)
-        _step(3, 'starting the node and replaying the bag over DDS at its own pace')
-        exchange = play_through_node(scene, answers, folder / 'node.log', REAL_TIME)
-        _step(4, 'scoring the answers against the truth, writing the pictures')
+        _step(1, f'starting the node and rendering {args.frames} frames of "{args.scene}"')
+        with LiveNode(folder / 'node.log') as node:
+            # Meanwhile, on a fresh machine, the node compiles.
+            with console.progress_bar('rendering', options.n_frames) as advance:
+                write_scene(scene, options, advance)
+            _step(2, 'replaying the bag over DDS at its own pace, recording the answers')
+            exchange = node.play(scene, answers)
+        _step(3, 'scoring the answers against the truth, writing the pictures')
         truth = Truth.load(scene)
         score = score_answers(answers, truth)
         write_pictures(answers, truth, folder / 'motions.mp4', folder / 'contact_sheet.png',
@@ -109,61 +107,67 @@ def _need_ros() -> None:
 
 
 def _step(number: int, text: str) -> None:
-    console.notes.print(f'[bold]{number}/4[/bold] {text} …', highlight=False)
+    console.notes.print(f'[bold]{number}/3[/bold] {text} …', highlight=False, soft_wrap=True)
 
 
-def _compile(scene: Path) -> None:
-    """Run a few frames here: what is compiled is kept on disk, and the node finds it there."""
-    pipeline = MotionPipeline()
-    with open_source(scene) as source:
-        for i, frame in enumerate(source):
-            pipeline.process(frame.image, frame.stamp)
-            if i == 2 * pipeline.config.tracking.frame_gap:
-                break
+class LiveNode:
+    """The real node in a process of its own, and this process at the other end of its topics."""
 
+    def __init__(self, log: Path) -> None:
+        """Start the node; it is not yet ready when this returns."""
+        from gdm_motion_seg.ros.process import NodeProcess
+        from gdm_motion_seg.ros.record import OUTPUTS, Recorder
+        from gdm_motion_seg.ros.session import Session
 
-def play_through_node(scene: Path, answers: Path, log: Path,
-                      parameters: dict[str, Any] | None = None, rate: float = 1.0) -> Exchange:
-    """Replay a bag through the real node in a process of its own, and record what it publishes."""
-    from gdm_motion_seg.ros.process import NodeProcess
-    from gdm_motion_seg.ros.record import OUTPUTS, Recorder
-    from gdm_motion_seg.ros.replay import BagPlayer
-    from gdm_motion_seg.ros.session import Session
-
-    names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
-    with Session() as session, NodeProcess(parameters, names, log=log) as node:
+        names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
         # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
         wanted = {topic: kind for topic, kind in OUTPUTS.items()
                   if not topic.endswith('debug_image')}
-        recorder = Recorder(session.node, wanted)
-        with BagPlayer(session.node, scene, rate=rate) as player:
-            with console.busy('starting the node'):
-                for ready in (partial(player.wait_for_subscribers, topic=IMAGE_TOPIC),
-                              partial(player.wait_for_subscribers, topic=INFO_TOPIC),
-                              recorder.wait_for_publishers):
-                    _wait_for(ready, node)
+        with ExitStack() as stack:
+            self._session = stack.enter_context(Session())
+            self._node = stack.enter_context(NodeProcess(REAL_TIME, names, log=log))
+            self._recorder = Recorder(self._session.node, wanted)
+            stack.callback(self._recorder.close)
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> 'LiveNode':
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the node."""
+        self._stack.close()
+
+    def play(self, scene: Path, answers: Path) -> Exchange:
+        """Replay a bag through the node and write a bag of what it publishes."""
+        from gdm_motion_seg.ros.replay import BagPlayer
+
+        with BagPlayer(self._session.node, scene) as player:
+            with console.busy('waiting for the node, which compiles its code once for a machine'):
+                self._wait_for(partial(player.wait_for_subscribers, topic=IMAGE_TOPIC))
+                self._wait_for(partial(player.wait_for_subscribers, topic=INFO_TOPIC))
+                self._wait_for(self._recorder.wait_for_publishers)
             with console.progress_bar('replaying', player.message_count) as advance:
                 player.play(progress=advance)
             sent = {s.bag_time: s.at for s in player.sent if s.topic == IMAGE_TOPIC}
+        recorder = self._recorder
         recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) >= len(sent), DRAIN_S)
         recorder.write(answers)
         arrived = [record.at for record in recorder.records(KEYPOINTS)]
-        recorder.close()
-    with BagReader(answers) as bag:
-        stamps = [stamp_of(message.header) for _, _, message in bag.messages(KEYPOINTS)]
-    latencies = [at - sent[stamp] for stamp, at in zip(stamps, arrived) if stamp in sent]
-    return Exchange(len(sent), len(latencies), latencies)
+        with BagReader(answers) as bag:
+            stamps = [stamp_of(message.header) for _, _, message in bag.messages(KEYPOINTS)]
+        latencies = [at - sent[stamp] for stamp, at in zip(stamps, arrived) if stamp in sent]
+        return Exchange(len(sent), len(latencies), latencies)
 
-
-def _wait_for(ready: Callable[[float], bool], node: Any) -> None:
-    """Wait until something is ready, unless the node ends before that."""
-    for _ in range(START_S):
-        if ready(1.0):
-            return
-        if not node.alive:
-            break
-    said = ' '.join(node.output()[-500:].split())
-    raise GdmMotionSegError(f'the node did not start; it said: {said or "nothing"}')
+    def _wait_for(self, ready: Callable[[float], bool]) -> None:
+        """Wait until something is ready, unless the node ends before that."""
+        for _ in range(START_S):
+            if ready(1.0):
+                return
+            if not self._node.alive:
+                break
+        said = ' '.join(self._node.output()[-500:].split())
+        raise GdmMotionSegError(f'the node did not start; it said: {said or "nothing"}')
 
 
 def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Truth

@@ -70,7 +70,7 @@ def test_the_demo_runs_the_real_node_and_leaves_everything_that_it_promises(tmp_
              '--size', '320x240']
     assert main(words) == 0
     printed = capsys.readouterr()
-    assert all(f'{n}/4' in printed.err for n in (1, 2, 3, 4))
+    assert all(f'{n}/3' in printed.err for n in (1, 2, 3))
     assert 'labels right' in printed.out and 'latency' in printed.out
     summary = json.loads((out / 'summary.json').read_text())
     assert summary['images_sent'] == 40
