@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: help venv demo test coverage clean
+.PHONY: help venv demo test coverage fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,11 @@ test: $(READY)  ## every test, the linters and the type checks
 coverage: $(READY)  ## every test, with the share of lines that they reach (at least 90 %)
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html \
 		--cov-fail-under=90
+
+FUZZ_INPUTS ?= 100000
+
+fuzz: $(READY)  ## random messages and files into every conversion and reader (FUZZ_INPUTS=100000)
+	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid motions fitted to rays: (R, t) recovered, costs as defined, the sign of t by the depths."""
+"""Rigid motions fitted to rays: (R, t) recovered, costs as defined, the sign of t by depths."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,53 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The count of fuzz inputs: those that were taken and those that were refused."""
+
+from collections import Counter
+
+import pytest
+
+from gdm_motion_seg.errors import GdmMotionSegError
+
+TAKEN, REFUSED = 'fuzz inputs taken', 'fuzz inputs refused'
+
+
+class Trial:
+    """Hands inputs to a function; only this package's own errors may come out of it."""
+
+    def __init__(self):
+        """Begin at nothing."""
+        self.counts = Counter()
+
+    def __call__(self, function, *arguments):
+        """Return the function's result, or None if it refused its input with a sentence."""
+        try:
+            result = function(*arguments)
+        except GdmMotionSegError as error:
+            assert str(error) and '\n' not in str(error)
+            self.counts[REFUSED] += 1
+            return None
+        self.counts[TAKEN] += 1
+        return result
+
+
+@pytest.fixture()
+def trial(request):
+    """Give the counter of one test's inputs."""
+    one = Trial()
+    yield one
+    request.node.user_properties.extend(one.counts.items())
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how many inputs there were."""
+    counts = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, 'when', '') == 'teardown':
+                counts.update({name: value for name, value in report.user_properties
+                               if name in (TAKEN, REFUSED)})
+    if counts:
+        terminalreporter.write_line(
+            f'fuzzing: {sum(counts.values())} inputs, {counts[TAKEN]} of them taken and '
+            f'{counts[REFUSED]} refused with a sentence')
