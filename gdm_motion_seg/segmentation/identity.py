@@ -130,7 +130,9 @@ class MotionIdentities:
         now['former'] = np.where(moves & (now['home'] >= 0), now['home'], now['former'])
         now['home'] = np.where(moves, now['last'], now['home'])
         now['dissent'][moves] = 0
-        self._memory = np.sort(now, order='id')
+        # The ids of a tracker ascend already.
+        in_order = bool((np.diff(now['id']) > 0).all())
+        self._memory = now if in_order else np.sort(now, order='id')
 
     def _count(self, labels: IntArray, keys: IntArray) -> None:
         """Count how often each motion was found, and give ids to those found often enough."""

@@ -59,28 +59,37 @@ class StreamSegmenter:
     def segment(self, correspondences: Correspondences, memory: MotionIdentities,
                 rng: np.random.Generator, camera: Camera | None = None) -> MotionSegmentation:
         """Segment one pair, starting from what is remembered of its tracks."""
-        previous = memory.previous_labels(correspondences.ids)
-        if not self._stream.warm_start or previous is None or self._search_is_due():
+        answer = None
+        if self._stream.warm_start and not self._search_is_due():
+            answer, effort = self._carried(correspondences, memory, camera), CARRIED
+            if answer is None:
+                answer, effort = self._followed(correspondences, memory, rng, camera), FOLLOWED
+        if answer is None:
             effort = SEARCHED
             answer = segment_correspondences(correspondences, self._hurried, rng, camera=camera)
-        else:
-            carried = self._carry(correspondences, memory, camera)
-            effort = FOLLOWED if carried is None else CARRIED
-            answer = carried or segment_correspondences(correspondences, self._config, rng,
-                                                        previous, camera)
         answer = with_leftovers(correspondences, answer, self._config, camera)
         self._take_note(answer, effort)
         answer.diagnostics['effort'] = effort
         return answer
 
-    def _carry(self, correspondences: Correspondences, memory: MotionIdentities,
-               camera: Camera | None) -> MotionSegmentation | None:
+    def _carried(self, correspondences: Correspondences, memory: MotionIdentities,
+                 camera: Camera | None) -> MotionSegmentation | None:
         """Return the last partition on this pair; None if it is bad or time to look again."""
+        if self._to_confirm or self._since_solve + 1 >= self._stream.follow_every:
+            return None
         last = memory.last_labels(correspondences.ids)
-        if last is None or self._to_confirm or self._since_solve + 1 >= self._stream.follow_every:
+        if last is None:
             return None
         answer = carry_over(correspondences, last, self._config, camera)
         return None if answer is None or self._is_bad(answer) else answer
+
+    def _followed(self, correspondences: Correspondences, memory: MotionIdentities,
+                  rng: np.random.Generator, camera: Camera | None) -> MotionSegmentation | None:
+        """Return what the solver makes of the last partition; None if there is none."""
+        previous = memory.previous_labels(correspondences.ids)
+        if previous is None:
+            return None
+        return segment_correspondences(correspondences, self._config, rng, previous, camera)
 
     def _take_note(self, answer: MotionSegmentation, effort: float) -> None:
         """Keep the books on efforts and on how good answers are."""
@@ -108,7 +117,9 @@ class StreamSegmenter:
         if not self._course:
             return False
         outliers, residual, dimension = _quality(answer)
-        usual_outliers, usual_residual, usual_dimension = np.median(self._course, axis=0)
+        # The middle of the sorted values: np.median takes longer than all the rest here.
+        usual_outliers, usual_residual, usual_dimension = (
+            sorted(values)[len(values) // 2] for values in zip(*self._course))
         stream = self._stream
         return bool(outliers > usual_outliers + stream.outlier_rise
                     or residual > stream.residual_rise * max(usual_residual, RESIDUAL_FLOOR_PX)

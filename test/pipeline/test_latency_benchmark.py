@@ -13,7 +13,7 @@ from rich.console import Console
 def report():
     """Measure a stream that is too short for its figures to mean anything."""
     pytest.importorskip('poselib')
-    return measure(10, 9, size=(320, 240), large=(400, 300))
+    return measure(12, 9, size=(320, 240), large=(400, 300))
 
 
 def test_the_report_has_the_figures_that_are_promised(report):
