@@ -5,14 +5,16 @@
 The energy of a segmentation, and the local moves that lower it; compiled.
 
 J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N)
-    + N (a GD + b D) + (beta + gamma N) K
+    + M (a GD + b D) + (beta + gamma M) K
 
 U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds
 neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
 global dimension and D = sum_k n_k d_k / sum_k n_k the mean dimension that a point sees; K is the
 number of motions. GD alone cuts a dominant background into equal halves; geometry alone cannot
 tell whose points a degenerate motion may claim. Dimensions are those of the points that follow their
-motion (cost up to ``core``): a wrong track must not lend its cluster a dimension.
+motion (cost up to ``core``): a wrong track must not lend its cluster a dimension. M is the number of
+points that may follow a motion at all; with N in its place, every outlier would make the dimensions
+and a further motion dearer.
 """
 
 import math
@@ -39,17 +41,17 @@ class Weights(NamedTuple):
 
     A little below the cap: what no motion explains stays only with neighbours that move alike.
     """
-    smoothness: float = 2.5
+    smoothness: float = 3.6
     """lambda."""
-    coding: float = 0.3
+    coding: float = 0.38
     """eta."""
-    global_dimension: float = 0.33
+    global_dimension: float = 0.19
     """a."""
-    mean_dimension: float = 0.4
+    mean_dimension: float = 0.47
     """b."""
-    motion: float = 24.0
+    motion: float = 16.0
     """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.37
+    motion_share: float = 0.28
     """gamma: small sets have low dimensions; one more motion must lower them by more than that."""
     core: float = 4.5
     """Cost up to which a point counts in the dimensions: 3 standard deviations."""
@@ -235,7 +237,7 @@ def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> fl
 
 @njit(cache=True)
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Compute J without the price of the motions (beta + gamma N) K."""
+    """Compute J without the price of the motions (beta + gamma M) K."""
     n_motions, n_points = costs.shape
     d = problem.vectors.shape[1]
     counts, sizes = np.zeros(n_motions + 1), np.zeros(n_motions)
@@ -260,7 +262,8 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
     work, values, off, dims = np.empty((d, d)), np.empty(d), np.empty(d), np.zeros(n_motions)
     for k in range(n_motions):
         dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    return total + weights.smoothness * cut + n_points * _dimension_term(dims, sizes, weights)
+    return (total + weights.smoothness * cut
+            + problem.inliers * _dimension_term(dims, sizes, weights))
 
 
 @njit(cache=True)
@@ -321,7 +324,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
                     sizes[target] += 1.0
                     dims[target] = _dimension(grams[target], work, values, off, weights.epsilon)
                 change = (local[k] - here
-                          + n_points * (_dimension_term(dims, sizes, weights) - now))
+                          + problem.inliers * (_dimension_term(dims, sizes, weights) - now))
                 if change < best_change:
                     best, best_change = target, change
                     best_dim = dims[target] if target >= 0 else 0.0

@@ -45,6 +45,8 @@ class Problem(NamedTuple):
     """(E,) its weight in [0, 1]: near 1 where the flow agrees."""
     pool: IntArray
     """(N, M) the nearest points of each, itself first."""
+    inliers: float
+    """How many points may follow a motion at all: N until the search knows better."""
 
 
 def pose_problem(correspondences: Correspondences, camera: Camera | None = None) -> Problem:
@@ -62,7 +64,8 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None)
         y1=np.ascontiguousarray((c.x1 - centre) / focal),
         y2=np.ascontiguousarray((c.x2 - centre) / focal),
         precision=focal.mean() ** 2 / variance, vectors=np.ascontiguousarray(embed(c)),
-        first=first, neighbour=neighbour, bond=bond, pool=np.ascontiguousarray(near))
+        first=first, neighbour=neighbour, bond=bond, pool=np.ascontiguousarray(near),
+        inliers=float(len(c)))
 
 
 def _neighbour_graph(x1: FloatArray, flow: FloatArray,

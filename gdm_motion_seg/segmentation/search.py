@@ -10,7 +10,7 @@ all on J. A search that follows the last frame starts from its partition, and tr
 and one motion more.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 import time
 
@@ -39,10 +39,14 @@ DESCENTS = 16
 """Covers from which global dimension minimization descends, for each number of motions."""
 DESCENDED_MOTIONS = 4
 """Descents are tried for up to so many motions; beyond, growth alone has to do."""
+SWEEPS = 3
+"""Sweeps of point-by-point reassignment after a descent; J settles the rest."""
 SETTLED = 4
 """Best candidates, for each number of motions, that are settled on J."""
 EXCHANGES = 2
 """Rounds in which motions of the best partitions are exchanged, merged and added."""
+FAR = 40.0
+"""A candidate that lies so far above the best is not worth settling."""
 LOOSE = 1.0
 """Smoothness while candidates form: a strong one would freeze them where they start."""
 GOOD_COVER = 0.7
@@ -51,7 +55,7 @@ MISSED = 1.05
 """Inliers, over those that the grown partitions explain."""
 ROUNDS = 6
 """Rounds of refitting and relabelling, at most."""
-REACH = 10.0
+REACH = 8.0
 """Moves that cost more than this, dimensions aside, are not tried."""
 UNDECIDED = -2
 """In the labels of the last frame: a point about which it says nothing."""
@@ -229,6 +233,8 @@ class MotionSearch:
         memberships = np.stack([np.where(s < 0, 1.0 / k, s == np.arange(k)[:, None])
                                 for s in starts])
         memberships, _ = descend(Monomials.of(self._problem.vectors), memberships, self._gdm)
+        known: set[bytes] = set()
+        few_sweeps = replace(self._gdm, n3=min(self._gdm.n3, SWEEPS))
         for start, labels in zip(starts, memberships.argmax(axis=1)):
             uncovered = start < 0
             partitions = [labels]
@@ -237,9 +243,11 @@ class MotionSearch:
             for partition in partitions:
                 if not self._budget.allows(2.0 * self._pace):
                     return
-                partition = reassign_points(self._problem.vectors, partition, k, self._gdm)
-                if len(np.unique(partition[partition >= 0])) < k:
+                partition = reassign_points(self._problem.vectors, partition, k, few_sweeps)
+                partition, count = _closed_up(partition, 1)
+                if count < k or partition.tobytes() in known:
                     continue
+                known.add(partition.tobytes())
                 candidate = self._fitted(partition, k)
                 for c in (candidate, self._relax(candidate, LOOSE)):
                     if c.n_motions:
@@ -247,7 +255,8 @@ class MotionSearch:
 
     def _settle_best(self, candidates: list[Candidate]) -> Candidate:
         """Settle the best candidates of one number of motions, also from their smoothed form."""
-        candidates = sorted(candidates, key=lambda c: c.energy)[:SETTLED]
+        candidates = sorted({round(c.energy, 6): c for c in candidates}.values(),
+                            key=lambda c: c.energy)[:SETTLED]
         settled = [candidates[0]]
         for candidate in candidates:
             if not self._budget.allows(3.0 * self._pace):
@@ -267,7 +276,7 @@ class MotionSearch:
         merged, or a proposal is added to a smaller one.
         """
         for k in sorted(settled):
-            if n_motions and k != n_motions:
+            if k != n_motions and (n_motions or k > DESCENDED_MOTIONS):
                 continue
             for _ in range(EXCHANGES):
                 trials = [self._without(settled[k], i) for i in range(k)]
@@ -292,7 +301,7 @@ class MotionSearch:
     def _offer(self, settled: dict[int, Candidate], k: int, candidate: Candidate) -> bool:
         """Relax and settle a candidate; keep it if it is the best with k motions."""
         candidate = self._relax(candidate, LOOSE)
-        if candidate.n_motions != k:
+        if candidate.n_motions != k or candidate.energy > settled[k].energy + FAR:
             return False
         candidate = self._settle(candidate)
         if candidate.energy >= settled[k].energy - 1e-6:
@@ -403,9 +412,9 @@ def _followers(candidate: Candidate, core: float) -> int:
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:
-    """Close the gaps between the motions of the last frame; drop those that lost their points."""
-    values, counts = np.unique(previous[previous >= 0], return_counts=True)
-    values = values[counts >= smallest]
+    """Number motions in order of appearance, without gaps; drop those that have too few points."""
+    values, first, counts = np.unique(previous, return_index=True, return_counts=True)
+    values = values[np.argsort(first)][((values >= 0) & (counts >= smallest))[np.argsort(first)]]
     labels = np.full(len(previous), -1, np.int64)
     for k, value in enumerate(values):
         labels[previous == value] = k
