@@ -116,7 +116,10 @@ class MotionSegNode(LifecycleNode):
             self.get_logger().error(f'cannot be configured: {error}')
             self._give_back()
             return FAILURE
-        self.get_logger().info(f'ready after {warm_up(self.config):.1f} s of warming up')
+        self.get_logger().info('compiling and loading (a minute or more on a fresh machine)')
+        start = time.monotonic()
+        warm_up(self.config)
+        self.get_logger().info(f'ready after {time.monotonic() - start:.1f} s')
         self._reset_service = self.create_service(Trigger, '~/reset', self._reset)
         return super().on_configure(state)
 

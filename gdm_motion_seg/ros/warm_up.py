@@ -4,7 +4,7 @@
 """Everything compiled and loaded before the first image comes."""
 
 from dataclasses import replace
-import time
+from functools import lru_cache
 
 import cv2
 import numpy as np
@@ -15,13 +15,13 @@ SIZE = 320, 240
 FRAMES = 4
 
 
-def warm_up(config: PipelineConfig) -> float:
+@lru_cache(maxsize=1)
+def warm_up(config: PipelineConfig) -> None:
     """
-    Run a few made-up frames with two motions through a pipeline of its own; returns the seconds.
+    Run a few made-up frames with two motions through a pipeline of its own, once a process.
 
-    The first frame would otherwise wait for the compiler, some seconds on a fresh machine.
+    The first frame would otherwise wait for the compiler, a minute or more on a fresh machine.
     """
-    start = time.monotonic()
     pairing = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1, mask_path='')
     # The same code as later, but not as much of it.
     few = replace(config.segmentation.gdm, n1=min(config.segmentation.gdm.n1, 2), n2=2, n3=2)
@@ -29,7 +29,6 @@ def warm_up(config: PipelineConfig) -> float:
     pipeline = MotionPipeline(replace(config, tracking=pairing, segmentation=short))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
-    return time.monotonic() - start
 
 
 def _frame(index: int) -> cv2.typing.MatLike:

@@ -117,7 +117,7 @@ def test_motions_and_keypoints_agree(answers):
 def test_the_age_is_measured_by_the_clock_of_the_bag(answers):
     values = {pair.key: pair.value for status in answers.last(DIAGNOSTICS).status
               for pair in status.values}
-    assert int(values['received']) + int(values['dropped']) >= FRAMES
+    assert int(values['received']) > 0.7 * FRAMES
     assert -1000 < float(values['age p50 (ms)']) < 60_000
 
 
