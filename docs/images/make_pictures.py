@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Make the pictures of the docs: ``python docs/images/make_pictures.py [DEMO]``.
+Make the pictures of the docs: ``python docs/images/make_pictures.py [VIDEO]``.
 
-With the folder of a demo, the picture of the README is made from its video as well.
+With the video of a demo, the picture of the README is made from it as well.
 """
 
 from pathlib import Path
@@ -66,10 +66,14 @@ def draw_pair(older, newer, x1, x2, labels):
 
 
 def write_small(path, image):
-    """Write a picture with few colours, which makes a small file."""
+    """Write a picture with 256 colours, those of the motions among them: a small file."""
     from PIL import Image
-    Image.fromarray(image[:, :, ::-1]).quantize(256, dither=Image.Dither.NONE).save(
-        path, optimize=True)
+    picture = Image.fromarray(image[:, :, ::-1])
+    chosen = picture.quantize(240).getpalette()[:3 * 240]
+    vivid = [value for k in range(-1, 7) for value in motion_rgb(k)]
+    palette = Image.new('P', (1, 1))
+    palette.putpalette(chosen + vivid + vivid)
+    picture.quantize(palette=palette, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def draw_dimensions(x1, x2, labels):
@@ -132,9 +136,9 @@ def draw_demo(video):
     capture = cv2.VideoCapture(str(video))
     count = int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
     frames = []
-    for i in (0.28, 0.55, 0.9):
+    for i in (0.14, 0.28, 0.41):
         capture.set(cv2.CAP_PROP_POS_FRAMES, int(i * count))
-        frames.append(cv2.resize(capture.read()[1], (432, 324), interpolation=cv2.INTER_AREA))
+        frames.append(cv2.resize(capture.read()[1], (400, 300), interpolation=cv2.INTER_AREA))
     write_small(HERE / 'demo.png', np.hstack(frames))
 
 
@@ -144,4 +148,4 @@ if __name__ == '__main__':
     draw_dimensions(*PAIR[2:])
     draw_plane(*PAIR[2:])
     if len(sys.argv) > 1:
-        draw_demo(Path(sys.argv[1]) / 'motions.mp4')
+        draw_demo(sys.argv[1])

@@ -10,10 +10,14 @@ import shutil
 import subprocess
 
 import cv2
+import numpy as np
 import pytest
 
 from gdm_motion_seg.cli.main import build_parser, main
 from gdm_motion_seg.io.videos import VideoWriter
+from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of
+from gdm_motion_seg.msgs.keypoints import KEYPOINT
+from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.synth import Renderer, scene_named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -116,7 +120,10 @@ def test_a_documented_command_works(command, desk, monkeypatch):
 @pytest.mark.parametrize('block', list(python_blocks()))
 def test_a_documented_piece_of_python_works(block, desk, monkeypatch):
     monkeypatch.chdir(desk)
-    exec(compile(block, 'the documentation', 'exec'), {})
+    types, rng = rosbags_types(), np.random.default_rng(0)
+    given = {'vectors': rng.normal(size=(60, 4)), 'message': cloud_from_rows(
+        types, header_of(types, 1, 'camera'), np.zeros(3, KEYPOINT))}
+    exec(compile(block, 'the documentation', 'exec'), given)
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
