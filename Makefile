@@ -34,12 +34,7 @@ coverage: $(READY)  ## every test, with the share of lines that they reach (at l
 	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html \
 		--cov-fail-under=90
 
-FUZZ_INPUTS ?= 100000
-
 fuzz: $(READY)  ## random messages and files into every conversion and reader (FUZZ_INPUTS=100000)
-	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz
-
-fuzz: $(READY)  ## 100,000 made-up inputs to the message conversions and the readers
 	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz
 
 clean:  ## remove everything that was made
