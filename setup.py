@@ -53,7 +53,8 @@ setup(
     zip_safe=False,
     maintainer='gdm_motion_seg maintainers',
     maintainer_email='maintainers@example.com',
-    description='Segments tracked image features into rigid motions by global dimension minimization.',
+    description='Segments tracked image features into rigid motions by global dimension '
+                'minimization.',
     license='Apache-2.0',
     entry_points={
         'console_scripts': [

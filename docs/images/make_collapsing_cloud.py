@@ -10,8 +10,9 @@ and the plane into a line, while the estimate is watched for several epsilon.
 
 from pathlib import Path
 
-from gdm_motion_seg.gdm import empirical_dimension
 import numpy as np
+
+from gdm_motion_seg.gdm import empirical_dimension
 
 EPSILONS = (0.05, 0.2, 0.35, 0.5, 0.7, 1.0)
 N_POINTS = 20_000

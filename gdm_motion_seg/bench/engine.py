@@ -20,14 +20,15 @@ import time
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from rich.progress import track
+
 from gdm_motion_seg.bench.report import make_report, Report
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.gdm import GdmConfig, minimize_global_dimension, warm_up
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 from gdm_motion_seg.threads import limit_threads
-import numpy as np
-from rich.progress import track
 
 PLAIN = Path(__file__).parents[2] / 'test' / 'gdm' / 'plain_algorithm1.py'
 DIMENSIONS = (6, 7, 8)

@@ -11,11 +11,12 @@ rounding. The search evaluates the same functions of many partitions at once fro
 
 import math
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.gdm.validation import (
-    check_alpha, check_epsilon, check_p, check_partition, check_price, check_vectors, FloatArray)
 import numpy as np
 import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm.validation import (check_alpha, check_epsilon, check_p, check_partition,
+                                           check_price, check_vectors, FloatArray)
 
 RANK_TOLERANCE = 1e-13
 """

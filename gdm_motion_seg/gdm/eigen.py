@@ -9,9 +9,10 @@ costs several times what the arithmetic does; Householder reduction and implicit
 take one to four microseconds.
 """
 
-from gdm_motion_seg.gdm.validation import FloatArray
 from numba import njit
 import numpy as np
+
+from gdm_motion_seg.gdm.validation import FloatArray
 
 _MAX_QL_ITERATIONS = 60
 

@@ -11,10 +11,11 @@ monomials where whole batches are multiplied, and as full matrices where single 
 
 import math
 
-from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 from numba import njit
 import numpy as np
+
+from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
+from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 
 GRAM_FLOOR = 1e-12
 """

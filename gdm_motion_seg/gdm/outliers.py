@@ -3,10 +3,11 @@
 
 """The paper's two practical ways with outliers (section 5)."""
 
+import numpy as np
+
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.simplex import project_onto_simplex
 from gdm_motion_seg.gdm.validation import FloatArray, IntArray
-import numpy as np
 
 
 def set_aside(memberships: FloatArray, fraction: float) -> FloatArray:

@@ -3,10 +3,11 @@
 
 """Projection onto the probability simplex, the domain of a membership vector."""
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.gdm.validation import FloatArray
 import numpy as np
 import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm.validation import FloatArray
 
 
 def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:

@@ -6,9 +6,10 @@
 import math
 from typing import Any
 
-from gdm_motion_seg.errors import InputError
 import numpy as np
 import numpy.typing as npt
+
+from gdm_motion_seg.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

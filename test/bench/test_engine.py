@@ -3,10 +3,11 @@
 
 """The measurement of the engine, on little data; no timing decides anything here."""
 
-from gdm_motion_seg.bench import engine
-from gdm_motion_seg.errors import MissingDependencyError
 import numpy as np
 import pytest
+
+from gdm_motion_seg.bench import engine
+from gdm_motion_seg.errors import MissingDependencyError
 
 
 def test_both_sides_give_the_same_answer_and_every_key_is_there():

@@ -3,12 +3,13 @@
 
 """Whatever is handed in: a sentence that names it, or a defined answer."""
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.gdm import (
-    empirical_dimension, GdmConfig, global_dimension, global_dimension_gradient, minimal_p,
-    minimize_global_dimension, project_onto_simplex, reassign_points)
 import numpy as np
 import pytest
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm import (empirical_dimension, GdmConfig, global_dimension,
+                                global_dimension_gradient, minimal_p, minimize_global_dimension,
+                                project_onto_simplex, reassign_points)
 
 GOOD = np.random.default_rng(0).normal(size=(12, 4))
 NAN = GOOD.copy()

@@ -6,10 +6,11 @@
 from itertools import product
 from math import ceil
 
-from gdm_motion_seg.gdm import empirical_dimension, global_dimension, minimal_p
 from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
+
+from gdm_motion_seg.gdm import empirical_dimension, global_dimension, minimal_p
 
 EPSILONS = strategies.floats(0.05, 1.0)
 SEEDS = strategies.integers(0, 2 ** 32 - 1)

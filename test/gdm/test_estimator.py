@@ -9,11 +9,12 @@ import inspect
 import subprocess
 import sys
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import GdmConfig, GlobalDimensionMinimization, minimize_global_dimension
 from gdm_motion_seg.settings import settings_of
-import numpy as np
-import pytest
 
 LEFT_OUT = {
     'check_clustering': 'it wants round blobs told apart; GDM tells linear subspaces apart, and '

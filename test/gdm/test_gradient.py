@@ -3,12 +3,13 @@
 
 """The gradient is that of the objective, in the definitions and in the batched engine alike."""
 
-from gdm_motion_seg.gdm import (
-    GdmConfig, global_dimension, global_dimension_gradient, kernels, project_onto_simplex)
-from gdm_motion_seg.gdm.descent import descend, gradient_factors, Monomials
 from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
+
+from gdm_motion_seg.gdm import (GdmConfig, global_dimension, global_dimension_gradient, kernels,
+                                project_onto_simplex)
+from gdm_motion_seg.gdm.descent import descend, gradient_factors, Monomials
 
 CASES = [(k, d, outlier_row) for k in (1, 2, 3, 4) for d in (2, 5, 9, 12)
          for outlier_row in (False, True)]

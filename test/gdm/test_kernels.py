@@ -3,13 +3,14 @@
 
 """The compiled parts that are not seen from outside: eigenproblems and the screening of moves."""
 
-from gdm_motion_seg.gdm import empirical_dimension
-from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
-from gdm_motion_seg.gdm.kernels import (
-    least_after_joining, least_after_leaving, new_screen, prepare_screen, SCREEN_MARGIN)
 from hypothesis import given, settings, strategies
 import numpy as np
 import pytest
+
+from gdm_motion_seg.gdm import empirical_dimension
+from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
+from gdm_motion_seg.gdm.kernels import (least_after_joining, least_after_leaving, new_screen,
+                                        prepare_screen, SCREEN_MARGIN)
 
 SEEDS = strategies.integers(0, 2 ** 32 - 1)
 

@@ -3,10 +3,11 @@
 
 """Classic, Naive, Known-Fraction and Model-Reassign (section 5 of the paper)."""
 
-from gdm_motion_seg.gdm import GdmConfig, global_dimension, minimize_global_dimension
-from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 import numpy as np
 import pytest
+
+from gdm_motion_seg.gdm import GdmConfig, global_dimension, minimize_global_dimension
+from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 
 
 @pytest.fixture(scope='module')

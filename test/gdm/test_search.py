@@ -5,12 +5,13 @@
 
 from dataclasses import replace
 
-from gdm_motion_seg.gdm import (
-    empirical_dimension, GdmConfig, global_dimension, minimize_global_dimension, reassign_points)
-from gdm_motion_seg.gdm import kernels
-from gdm_motion_seg.gdm.starts import agglomerative_partition
 import numpy as np
 import pytest
+
+from gdm_motion_seg.gdm import (empirical_dimension, GdmConfig, global_dimension,
+                                minimize_global_dimension, reassign_points)
+from gdm_motion_seg.gdm import kernels
+from gdm_motion_seg.gdm.starts import agglomerative_partition
 
 PAPER = GdmConfig(n1=0, search='paper')
 

@@ -3,11 +3,12 @@
 
 """What cameras and recordings do to a stream: the pipeline lives, says why, and goes on."""
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.settings import with_flat
 from gdm_motion_seg.synth.render import render_scene
-import numpy as np
-import pytest
 
 SIZE = (320, 240)
 PERIOD_NS = 33_333_333

@@ -1,14 +1,15 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.carry import carry_over, distances_to
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.leftover import with_leftovers
 from gdm_motion_seg.segmentation.motion import estimate_motion
 from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
-import numpy as np
-import pytest
 
 SIZE = (640, 480)
 CONFIG = SegmentationConfig()

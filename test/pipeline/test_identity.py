@@ -1,12 +1,13 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.identity import MotionIdentities, UNKNOWN
 from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
-import numpy as np
-import pytest
 
 NO_MATRIX = np.full((3, 3), np.nan)
 ROWS_ONLY = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

@@ -1,12 +1,13 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-from gdm_motion_seg.bench.latency import measure, plot_stages, print_stages, STAGES, true_labels
-from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.synth.render import render_scene
 import numpy as np
 import pytest
 from rich.console import Console
+
+from gdm_motion_seg.bench.latency import measure, plot_stages, print_stages, STAGES, true_labels
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.synth.render import render_scene
 
 
 @pytest.fixture(scope='module')

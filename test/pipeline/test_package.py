@@ -4,8 +4,9 @@
 import subprocess
 import sys
 
-import gdm_motion_seg
 import pytest
+
+import gdm_motion_seg
 
 
 @pytest.mark.parametrize('name', gdm_motion_seg.__all__)

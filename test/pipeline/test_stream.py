@@ -1,12 +1,13 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.identity import MotionIdentities
 from gdm_motion_seg.segmentation.stream import CARRIED, FOLLOWED, SEARCHED, StreamSegmenter
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
-import numpy as np
-import pytest
 
 FOCAL, SIZE = 600.0, (640, 480)
 

@@ -1,10 +1,11 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.tracking.image import GreyConverter
 import numpy as np
 import pytest
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.tracking.image import GreyConverter
 
 
 @pytest.fixture

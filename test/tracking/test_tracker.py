@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import cv2
+import numpy as np
+import pytest
+
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.tracker import FeatureTracker
-import numpy as np
-import pytest
 
 PERIOD_NS = 33_000_000
 

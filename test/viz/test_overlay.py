@@ -4,13 +4,14 @@
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
+import pytest
+
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
 from gdm_motion_seg.viz.colors import motion_bgr, motion_rgb, OUTLIER_BGR, PALETTE
 from gdm_motion_seg.viz.overlay import draw_overlay, legend_lines
-import numpy as np
-import pytest
 
 NONE = np.full((3, 3), np.nan)
 
