@@ -20,8 +20,8 @@ from gdm_motion_seg.msgs.types import rosbags_types
 
 GOOD_FRAMES = (72, 120)
 """Good frames between two faults, at least and below: at 60 Hz, 1.2 to 2 seconds."""
-PATIENCE_S = 10.0
-"""The next fault waits so long for an answer, on a machine that has other things to do."""
+PATIENCE_S = 15.0
+"""The next fault waits so long for a right answer, on a machine that has other things to do."""
 LOOK_EVERY = 15
 """Good frames after which it looks again whether there is one."""
 BAD_INFOS = 10
@@ -59,22 +59,22 @@ class FaultInjector:
         The bag's topic of the images; the other one holds their camera_info.
     period
         Time between two frames in nanoseconds.
-    is_answered
-        Tells whether a good frame of an aftermath was answered.
+    recovered
+        Tells whether the node has recovered, by its answers to the good frames of an aftermath.
     rng
         Chooses when what comes.
 
     """
 
     def __init__(self, transport: str, image_topic: str, period: int,
-                 is_answered: Callable[[Aftermath], bool], rng: np.random.Generator) -> None:
+                 recovered: Callable[[Aftermath], bool], rng: np.random.Generator) -> None:
         """Begin with good frames."""
         self._kind = IMAGE if transport == 'raw' else COMPRESSED
         self._decode = decode_image if transport == 'raw' else decode_compressed
         self._faults = [(kind, fault) for kind, faults in FAULTS[transport].items()
                         for fault in faults]
         self._image_topic, self._period, self._rng = image_topic, period, rng
-        self._is_answered = is_answered
+        self._recovered = recovered
         self._round: list[tuple[str, Fault]] = []
         self._images: list[bytes] = []
         self._infos: list[bytes] = []
@@ -97,7 +97,7 @@ class FaultInjector:
         return [self._good(message, raw)]
 
     def _is_over(self) -> bool:
-        return (self._is_answered(self._current)
+        return (self._recovered(self._current)
                 or time.monotonic() > self._current.since + PATIENCE_S)
 
     def _begin_fault(self, message: Any, raw: bytes) -> list[bytes]:

@@ -5,7 +5,7 @@
 The node for a long time: looping bags at twice the real rate, with faults at random.
 
 Two nodes run at once, one on raw and one on compressed images. After each fault the last answer
-before the next one is held against the truth.
+is held against the truth; the next fault comes when it is right, or after a time.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
 from gdm_motion_seg.synth.score import Scorer
 from gdm_motion_seg.synth.truth import Truth
 
-OPTIONS = {name: SceneOptions(scene='demo', n_frames=150, size=(640, 480), fps=30.0,
+OPTIONS = {name: SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0,
                               compressed=name == 'compressed')
            for name in ('raw', 'compressed')}
 """Transport to the scene that is played."""
@@ -85,7 +85,7 @@ class Camera:
             (self._keypoints, self._motions), cloud), KEEP)
         self.injector = FaultInjector(
             transport, IMAGE_TOPIC + suffix, round(1e9 / options.fps),
-            lambda aftermath: bool(self._answers(aftermath)), np.random.default_rng(SEED))
+            lambda aftermath: bool(self._row(aftermath)['right']), np.random.default_rng(SEED))
         self.player = BagPlayer(
             session.node, folder / transport, rate=RATE, loop=True, transform=self.injector,
             topics={IMAGE_TOPIC + suffix: f'{space}/image{suffix}',
@@ -113,6 +113,7 @@ class Camera:
 
     def start(self) -> None:
         """Begin to play."""
+        self.look()
         self._thread.start()
 
     def stop(self) -> None:

@@ -36,9 +36,9 @@ def stream(transport, count):
         yield 'info', bytes(store.serialize_cdr(info, CAMERA_INFO))
 
 
-def injected(transport, count, answered=True, seed=0):
+def injected(transport, count, recovered=True, seed=0):
     """Play a stream; return what was published, and the aftermaths."""
-    injector = FaultInjector(transport, 'image', PERIOD, lambda aftermath: answered,
+    injector = FaultInjector(transport, 'image', PERIOD, lambda aftermath: recovered,
                              np.random.default_rng(seed))
     published = [(raw, injector(topic, raw)) for topic, raw in stream(transport, count)]
     finished = []
@@ -72,9 +72,9 @@ def test_the_same_seed_brings_the_same_faults(monkeypatch):
     assert injected('raw', 200)[0] != injected('raw', 200, seed=1)[0]
 
 
-def test_the_next_fault_waits_for_an_answer(monkeypatch):
+def test_the_next_fault_waits_for_a_right_answer(monkeypatch):
     monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
-    assert injected('raw', 200, answered=False)[1] == []
+    assert injected('raw', 200, recovered=False)[1] == []
 
 
 def test_memory_counts_from_the_end_of_the_first_minute():
