@@ -36,7 +36,7 @@ class Setting:
 
     @property
     def range_text(self) -> str:
-        """The permitted values as people write them; empty if anything goes."""
+        """Return the permitted values as people write them; empty if anything goes."""
         if self.choices:
             return ', '.join(repr(c) if c == '' else str(c) for c in self.choices)
         if self.low is None and self.high is None:
