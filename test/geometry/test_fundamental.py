@@ -7,7 +7,6 @@ import cv2
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 import numpy as np
-import poselib
 import pytest
 
 from gdm_motion_seg.errors import InputError
@@ -135,6 +134,7 @@ def test_gradient_of_the_sampson_cost_agrees_with_finite_differences(views, loss
 
 
 def test_refined_matrix_is_as_near_to_the_truth_as_that_of_poselib_and_nearer_than_opencv(views):
+    poselib = pytest.importorskip('poselib', reason='needs poselib')
     ours, theirs, opencv = [], [], []
     for seed in range(40):
         v = views(seed, n=80, noise=0.5)
