@@ -38,7 +38,9 @@ def carry_over(c: Correspondences, last: IntArray, config: SegmentationConfig,
     last : (N,) array of int
         The label of each track in the last answer, negative where there is none.
     config : SegmentationConfig
+        Its kappa_px and the settings of the dimension are used.
     camera : Camera, optional
+        Its matrix, where it is known.
 
     Returns
     -------
