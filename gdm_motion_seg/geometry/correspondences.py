@@ -44,7 +44,7 @@ class Correspondences:
             raise InputError(f'x1 and x2 must have the same length, got {len(a1)} and {len(a2)}')
         try:
             width, height = (int(s) for s in image_size)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f'image_size must be (width, height), got {image_size!r}') from None
         if width <= 0 or height <= 0:
             raise InputError(f'image_size must be positive, got {width} x {height}')

@@ -11,9 +11,11 @@ import pytest
 from scipy.io import savemat
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.io.datasets import matfile
 from gdm_motion_seg.io.datasets.adelaide import read_adelaide
 from gdm_motion_seg.io.datasets.hopkins155 import category, read_hopkins155
 from gdm_motion_seg.io.datasets.kt3dmoseg import read_kt3dmoseg
+from gdm_motion_seg.io.datasets.matfile import read_mat
 from gdm_motion_seg.io.datasets.pair import make_pair
 
 DATA = Path(__file__).resolve().parents[2].parent / 'shared' / 'data'
@@ -178,3 +180,31 @@ def test_the_background_of_every_kt3dmoseg_clip_is_the_widest_motion():
     for pair in pairs:
         areas = [np.prod(pair.x1[pair.truth == k].std(axis=0)) for k in np.unique(pair.truth)]
         assert int(np.argmax(areas)) == pair.background
+
+
+def test_only_numbers_and_single_structs_of_them_are_read(tmp_path):
+    path = tmp_path / 'many.mat'
+    inner = {'a': np.arange(6).reshape(2, 3), 'text': 'abc', 'deep': {'b': 1.0}}
+    for compressed in (False, True):
+        savemat(path, {'s': inner, 'n': np.float32([[1.5]]), 'text': 'abc', 'e': np.zeros((0, 3)),
+                       'c': np.array([[1 + 2j]]), 'cell': np.array([{}, 'a'], object)},
+                do_compression=compressed)
+        contents = read_mat(path)
+        assert contents['text'] is contents['c'] is contents['cell'] is None
+        assert contents['s']['text'] is contents['s']['deep'] is None
+        np.testing.assert_array_equal(contents['s']['a'], inner['a'])
+        assert contents['n'].dtype == np.float32 and contents['e'].shape == (0, 3)
+
+
+@pytest.mark.parametrize('value', [np.nan, np.inf, 'wide'])
+def test_a_width_that_is_no_number_is_a_sentence(tmp_path, value):
+    write_hopkins(tmp_path / 'cars1_truth.mat', width=value)
+    with pytest.raises(InputError, match='width'):
+        list(read_hopkins155(tmp_path))
+
+
+def test_a_variable_that_unfolds_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(matfile, 'LARGEST_VARIABLE', 1000)
+    savemat(tmp_path / 'bomb.mat', {'zeros': np.zeros(1000)}, do_compression=True)
+    with pytest.raises(InputError, match='unfolds to more than 1000 bytes'):
+        read_mat(tmp_path / 'bomb.mat')

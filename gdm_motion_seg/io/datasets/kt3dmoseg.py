@@ -26,13 +26,13 @@ FRAME_GAP = 4
 def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[LabelledPair]:
     """Read every pair of frames that are `gap` apart; the group of a pair is its clip."""
     for path in files_in(folder, '*.mat', 'KT3DMoSeg'):
-        contents = read_mat(path, squeeze_me=True, struct_as_record=False)
+        contents = read_mat(path)
         clip = contents.get('Data')
         if clip is None:
             raise InputError(f"{path} has no field 'Data'")
         tracks = field(path, clip, 'ySparse')
         seen = field(path, clip, 'visibleSparse').astype(bool)
-        labels = field(path, clip, 'GtLabel')
+        labels = field(path, clip, 'GtLabel').ravel()
         if tracks.ndim != 3 or seen.shape != tracks.shape[1:] or labels.shape != seen.shape[:1]:
             raise InputError(f'{path} has shapes that do not fit: ySparse {tracks.shape}, '
                              f'visibleSparse {seen.shape}, GtLabel {labels.shape}')
