@@ -177,7 +177,8 @@ def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Tr
         'scene': options.scene, 'frames': options.n_frames, 'pairs': score.pairs,
         'motions_found': score.motions, 'true_motions': score.true_motions,
         'motions': [{'id': motion, 'body': name} for motion, name in sorted(names.items())],
-        'labels_right': round(score.share_right, 5), 'labelled': round(score.share_labelled, 5),
+        'id_changes': score.id_changes, 'labels_right': round(score.share_right, 5),
+        'labelled': round(score.share_labelled, 5),
         'keypoints': score.points,
         'latency_ms': {'p50': round(exchange.latency_ms(50), 2),
                        'p95': round(exchange.latency_ms(95), 2)},
@@ -186,8 +187,10 @@ def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Tr
 
 
 def _print_summary(score: Score, exchange: Exchange, truth: Truth, out: Path) -> None:
-    ids = {label: motion for motion, label in score.match.items()}
-    rows = [[truth.names[label], str(ids.get(label, '-')), str(labelled),
+    ids: dict[int, list[str]] = {}
+    for motion, label in sorted(score.match.items()):
+        ids.setdefault(label, []).append(str(motion))
+    rows = [[truth.names[label], ', '.join(ids.get(label, '-')), str(labelled),
              f'{right / max(labelled, 1):.1%}']
             for label, (labelled, right) in sorted(score.per_label.items())]
     console.table(f'{score.motions} of {score.true_motions} motions found in {score.pairs} pairs',

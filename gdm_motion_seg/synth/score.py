@@ -3,11 +3,11 @@
 
 """How many labels are right: answers over a whole run, held against the truth."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from gdm_motion_seg.synth.truth import Truth, UNSCORED
 
@@ -17,7 +17,13 @@ OUTLIER = -1
 
 @dataclass(frozen=True)
 class Score:
-    """The agreement of a run with the truth; an id stands for one true label all along."""
+    """
+    The agreement of a run with the truth.
+
+    Every motion id stands for one true label all along, and in each pair only one id for a label:
+    a body cut in two is wrong in its smaller part, and so is one that takes another's id. A body
+    may get a new id when it returns; ``id_changes`` counts that.
+    """
 
     pairs: int
     points: int
@@ -27,7 +33,7 @@ class Score:
     right: int
     """Those of them that were given the motion of their body."""
     motions: int
-    """True motions that were found: matched by an id that most of their keypoints carry."""
+    """True motions that were found: most of their keypoints are right."""
     true_motions: int
     match: dict[int, int]
     """Which true label each motion id stands for."""
@@ -44,6 +50,11 @@ class Score:
         """Share of keypoints that were given a motion."""
         return self.labelled / self.points if self.points else 0.0
 
+    @property
+    def id_changes(self) -> int:
+        """Count the ids beyond the first of each true label."""
+        return len(self.match) - len(set(self.match.values()))
+
 
 class Scorer:
     """Collects the answers of a run."""
@@ -51,32 +62,35 @@ class Scorer:
     def __init__(self, truth: Truth) -> None:
         """Begin with no answers."""
         self._truth = truth
-        self._counts: dict[tuple[int, int], int] = {}
-        self._pairs = 0
+        self._pairs: list[Counter[tuple[int, int]]] = []
 
     def add(self, older_stamp: int, newer_stamp: int, points: npt.ArrayLike,
             ids: npt.ArrayLike) -> None:
         """Add one pair: keypoints (N, 2) in the newer frame and their motions' ids, or -1."""
         true = self._truth.point_labels(older_stamp, newer_stamp, points)
-        given = np.asarray(ids, np.int64)
-        both = np.column_stack((true, given))[true != UNSCORED]
-        for (label, motion), count in zip(*np.unique(both, axis=0, return_counts=True)):
-            key = int(label), int(motion)
-            self._counts[key] = self._counts.get(key, 0) + int(count)
-        self._pairs += 1
+        scored = true != UNSCORED
+        given = np.asarray(ids, np.int64)[scored]
+        self._pairs.append(Counter(zip(true[scored].tolist(), given.tolist())))
 
     def score(self) -> Score:
-        """Match ids and true labels one to one over the whole run, so that most are right."""
-        labels = sorted({label for label, _ in self._counts})
-        ids = sorted({motion for _, motion in self._counts if motion != OUTLIER})
-        table = np.array([[self._counts.get((label, motion), 0) for motion in ids]
-                          for label in labels]).reshape(len(labels), len(ids))
-        rows, columns = linear_sum_assignment(-table)
-        totals = [sum(n for (at, _), n in self._counts.items() if at == label) for label in labels]
-        right = {r: table[r, c] for r, c in zip(rows, columns)}
-        found = sum(2 * table[r, c] > totals[r] for r, c in zip(rows, columns))
-        return Score(self._pairs, sum(totals), int(table.sum()), int(table[rows, columns].sum()),
-                     int(found), len(labels),
-                     {ids[c]: labels[r] for r, c in zip(rows, columns) if table[r, c]},
-                     {label: (int(table[r].sum()), int(right.get(r, 0)))
-                      for r, label in enumerate(labels)})
+        """Let each id stand for the label that most of its keypoints have, and count."""
+        total = sum(self._pairs, Counter[tuple[int, int]]())
+        match: dict[int, int] = {}
+        # The most frequent combination comes first, so the first label of an id is its own.
+        for (label, motion), _ in total.most_common():
+            if motion != OUTLIER:
+                match.setdefault(motion, label)
+        right: Counter[int] = Counter()
+        for pair in self._pairs:
+            best: Counter[int] = Counter()
+            for (label, motion), n in pair.items():
+                if match.get(motion) == label:
+                    best[label] = max(best[label], n)
+            right += best
+        points, labelled = Counter[int](), Counter[int]()
+        for (label, motion), n in total.items():
+            points[label] += n
+            labelled[label] += n * (motion != OUTLIER)
+        return Score(len(self._pairs), points.total(), labelled.total(), right.total(),
+                     sum(2 * right[label] > points[label] for label in points), len(points),
+                     match, {label: (labelled[label], right[label]) for label in sorted(points)})

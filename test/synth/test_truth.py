@@ -105,14 +105,37 @@ def test_perfect_answers_score_one_whatever_the_ids_and_outliers_do_not_count():
     assert sum(right for _, right in score.per_label.values()) == score.right
 
 
-def test_a_change_of_id_in_mid_run_costs_the_labels_of_the_shorter_part():
+def point_on_the_mover(truth, stamps):
+    grid = np.stack(np.meshgrid(np.arange(160), np.arange(120)), -1).reshape(-1, 2)
+    return grid[truth.point_labels(*stamps, grid) == 1]
+
+
+def test_a_new_id_of_a_body_is_counted_and_the_labels_stay_right():
     truth = truth_of('small_mover', (0, 5))
     stamps = [frame.stamp for frame in truth.frames]
-    v, u = np.argwhere(truth.point_labels(*stamps, np.stack(np.meshgrid(
-        np.arange(160), np.arange(120)), -1).reshape(-1, 2)).reshape(120, 160) == 1)[0]
+    place = point_on_the_mover(truth, stamps)[:1]
     scorer = Scorer(truth)
     for ids in ([1], [1], [1], [2]):
-        scorer.add(*stamps, [[u, v]], ids)
+        scorer.add(*stamps, place, ids)
+    score = scorer.score()
+    assert (score.share_right, score.id_changes, score.match) == (1.0, 1, {1: 1, 2: 1})
+
+
+def test_a_body_cut_in_two_is_wrong_in_its_smaller_part():
+    truth = truth_of('small_mover', (0, 5))
+    stamps = [frame.stamp for frame in truth.frames]
+    scorer = Scorer(truth)
+    scorer.add(*stamps, point_on_the_mover(truth, stamps)[:10], [1] * 7 + [2] * 3)
+    assert scorer.score().share_right == 0.7
+
+
+def test_an_id_that_goes_over_to_another_body_is_wrong_there():
+    truth = truth_of('small_mover', (0, 5))
+    stamps = [frame.stamp for frame in truth.frames]
+    place = np.vstack((point_on_the_mover(truth, stamps)[:1], [[10, 10]]))
+    scorer = Scorer(truth)
+    for ids in ([1, 0], [1, 0], [1, 0], [0, 1]):
+        scorer.add(*stamps, place, ids)
     assert scorer.score().share_right == 0.75
 
 
