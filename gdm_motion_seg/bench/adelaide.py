@@ -36,4 +36,4 @@ def summarise(rows: Sequence[Row]) -> dict[str, float]:
             | means(auto, {'tpr_auto': 'tpr', 'fpr_auto': 'fpr', 'seconds_auto': 'seconds'}))
 
 
-BENCHMARK = Benchmark('adelaide', read_adelaide, measure, summarise)
+BENCHMARK = Benchmark('adelaide', read_adelaide, measure, summarise, folder='adelaidermf_f')

@@ -34,6 +34,8 @@ class Benchmark:
     modes: tuple[str, ...] = (GIVEN, AUTO)
     needs_data: bool = True
     """Whether the user must say where the data are."""
+    folder: str = ''
+    """What the data set calls its folder, where that is not the name of the benchmark."""
     headline: tuple[str, ...] = ()
     """Keys of the table on the screen where there are too many; all of them if empty."""
 

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``bench`` to a parser."""
     parser.add_argument('name', choices=(*BENCHMARKS, *MEASUREMENTS), metavar='NAME',
                         help=f'what to measure: {", ".join((*BENCHMARKS, *MEASUREMENTS))}')
-    parser.add_argument('--data', type=Path, metavar='DIR', help='folder that holds the data set')
+    parser.add_argument('--data', type=Path, metavar='DIR', help='folder of the data set, or one that holds several')
     parser.add_argument('--json', type=Path, metavar='FILE',
                         help='write the report (- prints it); finished rows are kept beside it, '
                         'and the same command goes on from them')
@@ -132,10 +132,19 @@ def chosen_pairs(benchmark: Benchmark, folder: Path | None, text: str) -> list[L
     """Read the pairs of a data set whose name contains a text."""
     if benchmark.needs_data and folder is None:
         raise InputError(f'{benchmark.name} needs --data DIR, the folder that holds the data set')
-    pairs = [pair for pair in unique_names(benchmark.read(folder)) if text in pair.name]
+    own = _own(benchmark, folder)
+    pairs = [pair for pair in unique_names(benchmark.read(own)) if text in pair.name]
     if not pairs:
         raise InputError(f'no pair of {benchmark.name} has {text!r} in its name')
     return pairs
+
+
+def _own(benchmark: Benchmark, folder: Path | None) -> Path | None:
+    """Return the data set's own folder where --data names one that holds several."""
+    for name in (benchmark.folder, benchmark.name):
+        if folder is not None and name and (folder / name).is_dir():
+            return folder / name
+    return folder
 
 
 def cores() -> int:

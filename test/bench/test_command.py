@@ -129,3 +129,11 @@ def test_methods_are_all_but_the_slow_ones_unless_named():
     assert command.chosen_methods('ref, magsac,ref') == ['ref', 'magsac']
     with pytest.raises(InputError):
         command.chosen_methods('gdm,nothing')
+
+
+def test_the_folder_of_all_data_sets_serves_as_well_as_that_of_one(tmp_path):
+    own = tmp_path / 'adelaidermf_f'
+    own.mkdir()
+    benchmark = command.BENCHMARKS['adelaide']
+    assert command._own(benchmark, tmp_path) == own
+    assert command._own(benchmark, own) == own
