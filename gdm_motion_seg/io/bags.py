@@ -78,6 +78,10 @@ class BagReader:
         with _one_sentence(path):
             self._reader = AnyReader([where], default_typestore=typestore())
             self._reader.open()
+            # The metadata are only believed, not checked, by the reader: ask for all of them here.
+            self._connections = [(str(c.topic), str(c.msgtype), int(c.msgcount))
+                                 for c in self._reader.connections]
+            self._ns = max(int(self._reader.duration), 0) if self._reader.message_count else 0
 
     def close(self) -> None:
         """Close the bag."""
@@ -95,16 +99,16 @@ class BagReader:
     @property
     def topics(self) -> dict[str, str]:
         """Return the message type of each topic."""
-        return {c.topic: c.msgtype for c in self._reader.connections}
+        return {topic: kind for topic, kind, _ in self._connections}
 
     @property
     def seconds(self) -> float:
         """Time from the first to the last message."""
-        return max(self._reader.duration, 0) / 1e9 if self._reader.message_count else 0.0
+        return self._ns / 1e9
 
     def count(self, topic: str) -> int:
         """Count the messages of a topic."""
-        return sum(c.msgcount for c in self._reader.connections if c.topic == topic)
+        return sum(count for name, _, count in self._connections if name == topic)
 
     def raw(self, *topics: str) -> Iterator[tuple[str, str, int, bytes]]:
         """Yield topic, type, time and serialised message, of all topics by default."""
