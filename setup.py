@@ -20,7 +20,9 @@ def ros(distribution):
 
 BENCH = ['scikit-learn>=1.3', 'poselib>=2.0.4', 'matplotlib>=3.6', 'psutil>=5.9']
 TEST = ['pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
-        'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML']
+        'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
+        'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
+        'flake8-deprecated', 'flake8-docstrings', 'flake8-import-order', 'flake8-quotes']
 
 setup(
     name=NAME,

@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``bench`` to a parser."""
     parser.add_argument('name', choices=(*BENCHMARKS, *MEASUREMENTS), metavar='NAME',
                         help=f'what to measure: {", ".join((*BENCHMARKS, *MEASUREMENTS))}')
-    parser.add_argument('--data', type=Path, metavar='DIR', help='folder of the data set, or one that holds several')
+    parser.add_argument('--data', type=Path, metavar='DIR',
+                        help='folder of the data set, or one that holds several')
     parser.add_argument('--json', type=Path, metavar='FILE',
                         help='write the report (- prints it); finished rows are kept beside it, '
                         'and the same command goes on from them')

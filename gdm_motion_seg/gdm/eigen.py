@@ -20,7 +20,7 @@ _NEGLIGIBLE = 1e-14
 """An off-diagonal entry below this share of the matrix is zero to the eigenvalues."""
 
 
-@njit(cache=True, fastmath={'contract'})
+@njit(cache=True, nogil=True, fastmath={'contract'})
 def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """
     Write the eigenvalues of a symmetric matrix into ``values``, in no particular order.
@@ -35,7 +35,7 @@ def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: F
     _rational_ql(values, off)
 
 
-@njit(cache=True, fastmath={'contract'})
+@njit(cache=True, nogil=True, fastmath={'contract'})
 def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """Write the eigenvalues into ``values`` and the eigenvectors into the rows of ``axes``."""
     d = matrix.shape[0]
@@ -46,7 +46,7 @@ def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: F
     _ql(values, off, axes)
 
 
-@njit(cache=True, fastmath={'contract'})
+@njit(cache=True, nogil=True, fastmath={'contract'})
 def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
                     accumulate: bool) -> None:
     """Reduce the lower triangle of ``a`` to tridiagonal form, by rotations kept in ``a``."""
@@ -105,7 +105,7 @@ def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
             a[i, j] = 0.0
 
 
-@njit(cache=True, fastmath={'contract'})
+@njit(cache=True, nogil=True, fastmath={'contract'})
 def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
     """Diagonalize a tridiagonal matrix by implicit QL; rotate the rows of ``axes`` along."""
     d = len(values)
@@ -157,7 +157,7 @@ def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
                 off[end] = 0.0
 
 
-@njit(cache=True, fastmath={'contract'})
+@njit(cache=True, nogil=True, fastmath={'contract'})
 def _rational_ql(values: FloatArray, off: FloatArray) -> None:
     """
     Find the eigenvalues of a tridiagonal matrix by QL without square roots in the inner loop.

@@ -11,10 +11,10 @@ U_n is the capped cost of point n under its motion, or the price of an outlier; 
 neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
 global dimension and D = sum_k n_k d_k / sum_k n_k the mean dimension that a point sees; K is the
 number of motions. GD alone cuts a dominant background into equal halves; geometry alone cannot
-tell whose points a degenerate motion may claim. Dimensions are those of the points that follow their
-motion (cost up to ``core``): a wrong track must not lend its cluster a dimension. M is the number of
-points that may follow a motion at all; with N in its place, every outlier would make the dimensions
-and a further motion dearer.
+tell whose points a degenerate motion may claim. Dimensions are those of the points that follow
+their motion (cost up to ``core``): a wrong track must not lend its cluster a dimension. M is the
+number of points that may follow a motion at all; with N in its place, every outlier would make the
+dimensions and a further motion dearer.
 """
 
 import math
@@ -63,7 +63,7 @@ class Weights(NamedTuple):
     """Points below which a motion is dissolved."""
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def members_of(labels: IntArray, k: int) -> IntArray:
     """List the points with label k."""
     count = 0
@@ -78,7 +78,7 @@ def members_of(labels: IntArray, k: int) -> IntArray:
     return members
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> None:
     """Fit every motion to its points from nowhere, in place."""
@@ -92,7 +92,7 @@ def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
             ts[k] = np.array([1.0, 0.0, 0.0])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                    iterations: int) -> None:
     """Refine every motion on its points, in place."""
@@ -103,7 +103,7 @@ def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts
                          iterations)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> FloatArray:
     """Compute the cost (K, N) of every point; its members choose the sign of each t."""
@@ -116,14 +116,14 @@ def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
     return costs
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _coding_step(count: float, n: int) -> float:
     """Compute the cost of coding one more label when a motion has ``count`` already."""
     more = -(count + 1.0) * math.log((count + 1.0) / n)
     return more if count == 0.0 else more + count * math.log(count / n)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: FloatArray,
                  weights: Weights, smoothness: float, n: int, local: FloatArray) -> None:
     """Write what label -1, 0, 1, ... would cost point n, dimensions aside."""
@@ -138,7 +138,7 @@ def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: 
         local[k] += weights.coding * _coding_step(others, len(labels))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
             smoothness: float, sweeps: int) -> None:
     """Give point after point its cheapest label, dimensions aside, until none changes."""
@@ -163,7 +163,7 @@ def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weig
             break
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
     n_motions = len(rotations)
@@ -185,7 +185,7 @@ def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smal
     return kept
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
           weights: Weights, smoothness: float, rounds: int) -> tuple[int, FloatArray]:
     """Refit and relabel in turn until nothing changes, in place; return K and the costs."""
@@ -207,21 +207,21 @@ def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatAr
     return n_motions, costs
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     for i in range(len(vector)):
         for j in range(i + 1):
             gram[i, j] += sign * vector[i] * vector[j]
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray,
                epsilon: float) -> float:
     eigenvalues(gram, work, values, off)
     return dimension_of_eigenvalues(values, epsilon, 0.0)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> float:
     """Compute a GD + b D."""
     power, mean, total = 0.0, 0.0, 0.0
@@ -235,7 +235,7 @@ def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> fl
             + weights.mean_dimension * mean / total)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
     """Compute J without the price of the motions (beta + gamma M) K."""
     n_motions, n_points = costs.shape
@@ -266,7 +266,7 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
             + problem.inliers * _dimension_term(dims, sizes, weights))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
                 sweeps: int, reach: float) -> int:
     """
@@ -352,7 +352,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
     return moves
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def settle(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
            weights: Weights, rounds: int, reach: float) -> tuple[FloatArray, float]:
     """Move points on J and refit while J falls, in place; return the costs and J."""

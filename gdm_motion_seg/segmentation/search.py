@@ -31,6 +31,8 @@ SCALES = (12, 25, 60)
 """Nearest neighbours of a point from which proposals are drawn, besides anywhere: movers vary."""
 PROPOSALS = 400
 """Proposals of a full search."""
+BATCH = 40
+"""Proposals between two looks at the clock."""
 FRESH_PROPOSALS = 48
 """Proposals for a new motion when the last frame is followed."""
 GROWTHS = 6
@@ -84,12 +86,21 @@ class Budget:
 
     def __init__(self, seconds: float = 0.0) -> None:
         """Start the clock; 0 seconds are no limit."""
-        self._end = time.perf_counter() + seconds if seconds > 0.0 else math.inf
+        now = time.perf_counter()
+        self._end = now + seconds if seconds > 0.0 else math.inf
+        self._half = now + 0.5 * seconds if seconds > 0.0 else math.inf
         self.was_short = False
 
     def allows(self, seconds: float = 0.0) -> bool:
         """Tell whether a step of that length still fits; remember it if not."""
-        fits = time.perf_counter() + seconds < self._end
+        return self._fits(seconds, self._end)
+
+    def allows_half(self, seconds: float = 0.0) -> bool:
+        """Tell whether a step still fits into the first half, which later steps leave alone."""
+        return self._fits(seconds, self._half)
+
+    def _fits(self, seconds: float, end: float) -> bool:
+        fits = time.perf_counter() + seconds < end
         self.was_short = self.was_short or not fits
         return fits
 
@@ -115,9 +126,7 @@ class MotionSearch:
 
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
         """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
-        rotations, ts = self._propose(PROPOSALS, None)
-        costs = rigid_costs(rotations, ts, self._problem.y1, self._problem.y2,
-                            self._problem.precision, self._weights.cap)
+        rotations, ts, costs = self._proposals()
         most = n_motions or max_motions
         found: dict[int, list[Candidate]] = {}
         self._grow(rotations, ts, costs, most, found)
@@ -139,7 +148,7 @@ class MotionSearch:
         if count == 0:
             return None
         start = time.perf_counter()
-        current = self._relax(self._fitted(labels, count), self._weights.smoothness)
+        current = self._relax(self._fitted(labels, count), self._weights.smoothness, 3)
         self._pace = time.perf_counter() - start
         if current.n_motions == 0:
             return None
@@ -147,7 +156,7 @@ class MotionSearch:
         self._count_inliers(known)
         current = known[current.n_motions][0]
         if self._budget.allows(self._pace):
-            current = self._settle(current)
+            current = self._settle(current, 1)
         if n_motions == 0 or current.n_motions > n_motions:
             current = self._with_one_less(current)
         if current.n_motions < (n_motions or max_motions):
@@ -155,12 +164,26 @@ class MotionSearch:
         return current
 
     def _count_inliers(self, found: dict[int, list[Candidate]]) -> None:
-        """Take the most points that a few motions explain for all inliers; value everything anew."""
+        """Take the most points that a few motions explain for all inliers; value all anew."""
         most = max((_followers(c, self._weights.core) for k in found for c in found[k]
                     if k <= DESCENDED_MOTIONS), default=self._n)
         self._problem = self._problem._replace(inliers=min(MISSED * most, float(self._n)))
         for k in found:
             found[k] = [self._valued(c.labels, c.rotations, c.ts) for c in found[k]]
+
+    def _proposals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Propose motions all over the image, as many as half the budget allows; give costs."""
+        parts = []
+        for _ in range(PROPOSALS // BATCH):
+            start = time.perf_counter()
+            rotations, ts = self._propose(BATCH, None)
+            parts.append((rotations, ts, rigid_costs(
+                rotations, ts, self._problem.y1, self._problem.y2, self._problem.precision,
+                self._weights.cap)))
+            if not self._budget.allows_half(time.perf_counter() - start):
+                break
+        rotations, ts, costs = (np.concatenate(part) for part in zip(*parts))
+        return rotations, ts, costs
 
     def _propose(self, count: int, centres: IntArray | None) -> tuple[FloatArray, FloatArray]:
         """Fit motions to small samples, near given centres or anywhere."""
@@ -412,7 +435,7 @@ def _followers(candidate: Candidate, core: float) -> int:
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:
-    """Number motions in order of appearance, without gaps; drop those that have too few points."""
+    """Order the motions by appearance, without gaps; drop those that have too few points."""
     values, first, counts = np.unique(previous, return_index=True, return_counts=True)
     values = values[np.argsort(first)][((values >= 0) & (counts >= smallest))[np.argsort(first)]]
     labels = np.full(len(previous), -1, np.int64)

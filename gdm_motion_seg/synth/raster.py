@@ -45,7 +45,7 @@ def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: Fl
     return boxes.astype(np.int64)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  # type: ignore[no-untyped-def] # noqa: E501
     """Fill ``best`` with the quadrilateral seen at each pixel (-1: none), ``depth`` with 1 / z."""
     best[:] = -1
@@ -71,7 +71,7 @@ def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  #
                 depth[y, x] = w
 
 
-@njit(cache=True, fastmath=True, inline='always')
+@njit(cache=True, nogil=True, fastmath=True, inline='always')
 def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-def]
     x = min(max(x - 0.5, 0.0), width - 1.001)
     y = min(max(y - 0.5, 0.0), height - 1.001)
@@ -87,7 +87,7 @@ def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-d
             a * texels[i, 2] + b * texels[k, 2] + c * texels[j, 2] + d * texels[m, 2])
 
 
-@njit(cache=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels, out):  # type: ignore[no-untyped-def] # noqa: E501
     """
     Add the colour of each pixel's quadrilateral to ``out``.
