@@ -148,7 +148,8 @@ def _turning(moment: Moment, count: int = 8) -> list[Any]:
     messages = []
     for i in range(count):
         turn = cv2.getRotationMatrix2D((width / 2, height / 2), 1.5 * i, 1.0)
-        picture = cv2.warpAffine(moment.image, turn, (width, height), borderMode=cv2.BORDER_REFLECT)
+        picture = cv2.warpAffine(moment.image, turn, (width, height),
+                                 borderMode=cv2.BORDER_REFLECT)
         stamp = moment.stamp + i * moment.period // (2 * count)
         messages.append(moment.at(stamp).message(np.asarray(picture, np.uint8)))
     return messages

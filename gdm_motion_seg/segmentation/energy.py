@@ -51,7 +51,7 @@ class Weights(NamedTuple):
     """b."""
     motion: float = 16.0
     """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.28
+    motion_share: float = 0.32
     """gamma: small sets have low dimensions; one more motion must lower them by more than that."""
     core: float = 4.5
     """Cost up to which a point counts in the dimensions: 3 standard deviations."""
