@@ -154,7 +154,9 @@ class BagReader:
             return None
         for _, _, message in self.messages(topic):
             try:
-                return decode_camera_info(_with_ros2_names(message)), message.header.frame_id
+                # A bag brings its own definition of the message, which may lack anything.
+                with _one_sentence(self.path):
+                    return decode_camera_info(_with_ros2_names(message)), message.header.frame_id
             except InputError:
                 return None
         return None
@@ -204,15 +206,16 @@ class BagSource(FrameSource):
         reason, any_good = '', False
         for i, (_, recorded, message) in enumerate(self._reader.messages(self.topic)):
             try:
-                image = decode(message)
+                with _one_sentence(self.path):
+                    # ROS takes a zero stamp for none.
+                    frame = Frame(decode(message), stamp_of(message.header) or recorded,
+                                  message.header.frame_id)
             except InputError as error:  # one bad message, as cameras send them, is not the end
                 self.skipped += 1
                 reason = str(error)
                 continue
             any_good = True
-            # ROS takes a zero stamp for none.
-            stamp = stamp_of(message.header) or recorded
-            yield f'message {i} of {self.topic}', Frame(image, stamp, message.header.frame_id)
+            yield f'message {i} of {self.topic}', frame
         if reason and not any_good:
             raise InputError(f'no image on {self.topic} of {self.path} can be read: {reason}')
 
