@@ -230,12 +230,15 @@ def command(*words):
 def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
     process = subprocess.Popen(command('synth', 'out', '--frames', 100000, '--size', '64x48'),
                                stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not list(here.glob('.out.*/out/*.mcap')):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
+    deadline = time.monotonic() + 300
+    try:
+        while not list(here.glob('.out.*/out/*.mcap')):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == code and 'Traceback' not in errors
     assert list(here.iterdir()) == []
 
