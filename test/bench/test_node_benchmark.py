@@ -1,0 +1,31 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The benchmark of the node: what it counts, and that it runs with the real one."""
+
+import argparse
+
+import pytest
+
+from gdm_motion_seg.bench import node
+from gdm_motion_seg.io.scene_bags import SceneOptions
+
+
+def test_latency_is_told_in_periods_of_the_camera():
+    rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None} for i in range(4)]
+    figures = node.summarise(rows, 30.0)
+    assert figures['frames_answered'] == 0.75
+    assert figures['latency_p95_over_period'] == pytest.approx(3.0)
+
+
+def test_no_answer_at_all_is_infinitely_late():
+    assert node.summarise([], 30.0)['latency_p50_over_period'] == float('inf')
+
+
+def test_a_short_scene_is_played_through_the_node(monkeypatch):
+    pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+    monkeypatch.setattr(node, 'OPTIONS', SceneOptions('small_mover', 40, (320, 240), 10.0))
+    report = node.run(argparse.Namespace())
+    assert len(report['rows']) == 40
+    assert report['summary']['gdm']['frames_answered'] > 0.0
+    assert report['summary']['gdm']['cpu_cores'] > 0.0
