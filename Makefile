@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := $(VENV)/.compiled
 JOBS ?= 2
 FUZZ_INPUTS ?= 100000
 
@@ -26,7 +27,13 @@ venv: $(READY)  ## prepare .venv and nothing else
 demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, leave pictures in demo/
 	$(BIN)/gdm-motion-seg demo --out demo --overwrite
 
-test: $(READY)  ## every test, the linters and the type checks
+$(COMPILED): $(READY)
+	@echo 'Compiling once what is compiled at run time; it is kept beside the sources.'
+	@$(BIN)/python -c 'from gdm_motion_seg.pipeline import PipelineConfig; \
+		from gdm_motion_seg.ros.warm_up import warm_up; warm_up(PipelineConfig())'
+	@touch $@
+
+test: $(COMPILED)  ## every test, the linters and the type checks
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -n $(JOBS)
 

@@ -77,8 +77,7 @@ class MotionPipeline:
     Same images, stamps and seed give the same results.
     """
 
-    def __init__(self, config: PipelineConfig | None = None, seed: int = 0,
-                 realtime: bool = False) -> None:
+    def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
         """
         Make an empty pipeline.
 
@@ -88,13 +87,9 @@ class MotionPipeline:
             Settings; InputError if a file in them cannot be read.
         seed :
             Of every random step.
-        realtime :
-            Whether frames wait for nobody: a full search then has a time budget, so that answers
-            may depend on how busy the machine is.
 
         """
         self.config = config or PipelineConfig()
-        self._realtime = realtime
         limit_threads(self.config.threads)
         self.camera: Camera | None = None
         """Set it where the camera is known: tracks are then freed from lens distortion."""
@@ -102,7 +97,7 @@ class MotionPipeline:
         self._pairs = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
-        self._segmenter = StreamSegmenter(self.config.segmentation, self.config.stream, realtime)
+        self._segmenter = StreamSegmenter(self.config.segmentation, self.config.stream)
         self._identities = MotionIdentities(self.config.stream)
 
     def reset(self) -> None:
@@ -117,7 +112,7 @@ class MotionPipeline:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
             self._identities.reset()
-        self._segmenter = StreamSegmenter(config.segmentation, config.stream, self._realtime)
+        self._segmenter = StreamSegmenter(config.segmentation, config.stream)
         self._identities.config = config.stream
         self.config = config
 

@@ -72,7 +72,7 @@ class FrameProcessor:
         self._statistics = statistics
         self._warn = warn
         self._now = now
-        self._pipeline = MotionPipeline(config, config.seed, realtime=True)
+        self._pipeline = MotionPipeline(config, config.seed)
         self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
         self._next_config: NodeConfig | None = None

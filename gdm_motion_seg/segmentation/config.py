@@ -25,6 +25,9 @@ class SegmentationConfig(Config):
     kappa_px: float = setting(
         0.0, 'Largest Sampson distance of an inlier; 0 estimates it for each motion.',
         low=0.0, high=100.0, unit='px')
+    effort: float = setting(
+        1.0, 'Share of the starts of a full search that are made; less is faster and misses more.',
+        low=0.01, high=1.0)
     time_budget_ms: float = setting(
         0.0, 'Time after which the search answers with the best found so far; 0 for no limit.',
         low=0.0, high=60000.0, unit='ms')

@@ -47,6 +47,8 @@ SETTLED = 4
 """Best candidates, for each number of motions, that are settled on J."""
 EXCHANGES = 2
 """Rounds in which motions of the best partitions are exchanged, merged and added."""
+EXCHANGE_EFFORT = 0.5
+"""Effort below which no motions are exchanged: a stream corrects itself as it goes on."""
 FAR = 40.0
 """A candidate that lies so far above the best is not worth settling."""
 LOOSE = 1.0
@@ -109,13 +111,14 @@ class MotionSearch:
     """Searches the motions of one pair."""
 
     def __init__(self, problem: Problem, weights: Weights, gdm: GdmConfig,
-                 rng: np.random.Generator, budget: Budget) -> None:
-        """Take the problem; nothing is computed yet."""
+                 rng: np.random.Generator, budget: Budget, effort: float = 1.0) -> None:
+        """Take the problem; nothing is computed yet. Effort is the share of the starts to make."""
         self._problem = problem
         self._weights = weights
         self._gdm = gdm
         self._rng = rng
         self._budget = budget
+        self._effort = effort
         self._n = len(problem.y1)
         self._pace = 0.0
 
@@ -137,7 +140,8 @@ class MotionSearch:
         if n_motions > DESCENDED_MOTIONS:
             self._descend(costs, n_motions, found)
         settled = {k: self._settle_best(found[k]) for k in found}
-        self._exchange(settled, rotations, ts, costs, n_motions)
+        if self._effort >= EXCHANGE_EFFORT:
+            self._exchange(settled, rotations, ts, costs, n_motions)
         if n_motions in settled:
             return settled[n_motions]
         return min(settled.values(), key=self.total, default=None)
@@ -171,10 +175,14 @@ class MotionSearch:
         for k in found:
             found[k] = [self._valued(c.labels, c.rotations, c.ts) for c in found[k]]
 
+    def _some(self, count: int) -> int:
+        """Scale a number of starts by the effort."""
+        return max(1, round(self._effort * count))
+
     def _proposals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Propose motions all over the image, as many as half the budget allows; give costs."""
         parts = []
-        for _ in range(PROPOSALS // BATCH):
+        for _ in range(self._some(PROPOSALS // BATCH)):
             start = time.perf_counter()
             rotations, ts = self._propose(BATCH, None)
             parts.append((rotations, ts, rigid_costs(
@@ -222,7 +230,7 @@ class MotionSearch:
     def _grow(self, rotations: FloatArray, ts: FloatArray, costs: FloatArray, most: int,
               found: dict[int, list[Candidate]]) -> None:
         """Add motion after motion, each the proposal that explains most of what is left."""
-        for growth in range(GROWTHS):
+        for growth in range(self._some(GROWTHS)):
             quarter = np.arange(len(costs))
             if growth:
                 quarter = self._rng.choice(len(costs), max(1, len(costs) // 4), replace=False)
@@ -250,8 +258,9 @@ class MotionSearch:
         """Minimise the global dimension from covers by k proposals and from the best so far."""
         if not self._budget.allows(4.0 * self._pace):
             return
-        best = sorted(found.get(k, []), key=lambda c: c.energy)[:SETTLED]
-        starts = [cover(costs, k, self._weights.cap, self._rng) for _ in range(DESCENTS)]
+        best = sorted(found.get(k, []), key=lambda c: c.energy)[:self._some(SETTLED)]
+        starts = [cover(costs, k, self._weights.cap, self._rng)
+                  for _ in range(self._some(DESCENTS))]
         starts += [c.labels for c in best]
         memberships = np.stack([np.where(s < 0, 1.0 / k, s == np.arange(k)[:, None])
                                 for s in starts])
@@ -279,7 +288,7 @@ class MotionSearch:
     def _settle_best(self, candidates: list[Candidate]) -> Candidate:
         """Settle the best candidates of one number of motions, also from their smoothed form."""
         candidates = sorted({round(c.energy, 6): c for c in candidates}.values(),
-                            key=lambda c: c.energy)[:SETTLED]
+                            key=lambda c: c.energy)[:self._some(SETTLED)]
         settled = [candidates[0]]
         for candidate in candidates:
             if not self._budget.allows(3.0 * self._pace):

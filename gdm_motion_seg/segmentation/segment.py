@@ -111,7 +111,7 @@ def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generat
             budget: Budget, previous: IntArray | None) -> tuple[IntArray, FloatArray, float]:
     """Return labels, costs and J of the best partition."""
     weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
-    search = MotionSearch(problem, weights, config.gdm, rng, budget)
+    search = MotionSearch(problem, weights, config.gdm, rng, budget, config.effort)
     best = None
     if previous is not None:
         best = search.follow(previous, config.n_motions, config.max_motions)

@@ -38,13 +38,12 @@ class StreamSegmenter:
     """
 
     def __init__(self, config: SegmentationConfig | None = None,
-                 stream: StreamConfig | None = None, realtime: bool = False) -> None:
-        """Make a segmenter without a past; in real time a full search has a time budget."""
+                 stream: StreamConfig | None = None) -> None:
+        """Make a segmenter without a past."""
         self._config = config or SegmentationConfig()
         self._stream = stream or StreamConfig()
-        self._hurried = self._config
-        if realtime and not self._config.time_budget_ms:
-            self._hurried = replace(self._config, time_budget_ms=self._stream.search_budget_ms)
+        self._hurried = replace(
+            self._config, effort=self._config.effort * self._stream.search_effort)
         self.reset()
 
     def reset(self) -> None:

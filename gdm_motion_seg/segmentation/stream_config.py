@@ -21,9 +21,10 @@ class StreamConfig(Config):
     full_search_every: int = setting(
         150, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
         low=0, high=100000)
-    search_budget_ms: float = setting(
-        100.0, 'Time for a full search in real time (the node) when segmentation.time_budget_ms '
-        'is 0; offline it takes what it needs. 0 for no limit.', low=0.0, high=60000.0, unit='ms')
+    search_effort: float = setting(
+        0.2, 'Effort of a full search in a stream, as a share of that for a single pair. It is no '
+        'time limit, so that the same images give the same answers, live and offline.',
+        low=0.01, high=1.0)
     rest: int = setting(
         5, 'Pairs after a full search in which a bad answer asks for no other.', low=0, high=10000)
     outlier_rise: float = setting(

@@ -228,8 +228,10 @@ def command(*words):
 
 @pytest.mark.parametrize('number, code', [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
+    # Where the tests run in the background of a shell, they inherit a SIGINT that is ignored.
     process = subprocess.Popen(command('synth', 'out', '--frames', 100000, '--size', '64x48'),
-                               stderr=subprocess.PIPE, text=True)
+                               stderr=subprocess.PIPE, text=True,
+                               preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     deadline = time.monotonic() + 300
     try:
         while not list(here.glob('.out.*/out/*.mcap')):

@@ -47,13 +47,13 @@ def answers(session, bag, tmp_path_factory):
         with BagPlayer(session.node, bag[0], rate=0.2, clock=True, reliable=True) as player:
             assert player.wait_for_subscribers(120, IMAGE_TOPIC), node.output()
             assert player.wait_for_subscribers(60, INFO_TOPIC), node.output()
-            assert recorder.wait_for_publishers(60), node.output()
+            assert recorder.wait_for_publishers(180), node.output()
             player.play()
             assert len(player.sent) == player.message_count == 2 * FRAMES
             last = bag[1].frames[-1].stamp
             assert recorder.wait_for(lambda: all(
                 recorder.records(topic) and stamp_of(recorder.last(topic).header) == last
-                for topic in (KEYPOINTS, MOTIONS, DEBUG)), 60), (node.output(), {
+                for topic in (KEYPOINTS, MOTIONS, DEBUG)), 180), (node.output(), {
                     topic: len(recorder.records(topic)) for topic in OUTPUTS},
                     recorder.last(DIAGNOSTICS))
         assert node.stop() == 0
@@ -144,7 +144,7 @@ def test_a_looping_bag_starts_afresh_and_gives_no_id_twice(session, bag, tmp_pat
         with BagPlayer(session.node, bag[0], rate=0.5, loop=True, reliable=True,
                        topics={IMAGE_TOPIC: '/looped'}) as player:
             assert player.wait_for_subscribers(120), node.output()
-            assert recorder.wait_for_publishers(60), node.output()
+            assert recorder.wait_for_publishers(180), node.output()
             player.play(stop, watch)
         assert node.stop() == 0
         assert 'started afresh: the time jumped back' in node.output()

@@ -126,7 +126,7 @@ class Peer:
     def settle(self):
         """Wait until the diagnostics have spoken about everything that is past."""
         count = len(self.statuses())
-        assert self.recorder.wait_for(lambda: len(self.statuses()) > count + 1, 60)
+        assert self.recorder.wait_for(lambda: len(self.statuses()) > count + 1, 180)
 
     def answer(self, stamp):
         """Return the keypoints of a stamp; None if there are none yet."""
@@ -140,7 +140,7 @@ class Peer:
         self.images.publish(message)
         assert self.recorder.wait_for(
             lambda: (len(self.recorder.records(self.keypoints)) > known
-                     and self.answer(stamp) is not None) or self.problems() > before, 60), (
+                     and self.answer(stamp) is not None) or self.problems() > before, 180), (
             self.node.output()[-2000:], self.statuses()[-1:])
 
 
@@ -160,7 +160,7 @@ def peers(session, scene, tmp_path_factory):
             one.node.start()
             started[transport] = one
             assert wait_until(one.images.get_subscription_count, 120), one.node.output()
-            assert wait_until(one.infos.get_subscription_count, 60), one.node.output()
+            assert wait_until(one.infos.get_subscription_count, 180), one.node.output()
             assert one.recorder.wait_for_publishers(60), one.node.output()
         return started[transport]
 

@@ -64,18 +64,18 @@ def feed(scene, images, recorder, indices, start=10**9):
         moment = scene.moment(ros_types(), index, start)
         known = len(recorder.records(KEYPOINTS))
         images.publish(moment.message())
-        assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > known, 60)
+        assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > known, 180)
 
 
 def change_state(session, transition):
     """Ask the node for a transition."""
     request = ChangeState.Request(transition=Transition(id=transition))
-    return session.call(ChangeState, '/motion_seg/change_state', request, 60).success
+    return session.call(ChangeState, '/motion_seg/change_state', request, 180).success
 
 
 def state(session):
     """Return the node's state in the life cycle."""
-    return session.call(GetState, '/motion_seg/get_state', GetState.Request(), 60) \
+    return session.call(GetState, '/motion_seg/get_state', GetState.Request(), 180) \
         .current_state.label
 
 
@@ -102,7 +102,7 @@ def test_configure_activate_deactivate_cleanup_ten_times_with_images_leaves_noth
                 assert change_state(session, Transition.TRANSITION_ACTIVATE)
                 known = len(recorder.records(KEYPOINTS))
                 assert recorder.wait_for(
-                    lambda: len(recorder.records(KEYPOINTS)) > known + 3, 60), node.output()
+                    lambda: len(recorder.records(KEYPOINTS)) > known + 3, 180), node.output()
                 assert change_state(session, Transition.TRANSITION_DEACTIVATE)
                 assert wait_until(lambda: images.get_subscription_count() == 0, 20)
                 assert change_state(session, Transition.TRANSITION_CLEANUP)
@@ -140,10 +140,10 @@ def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tm
                'segmentation.gdm.n2': 1000, **RELIABLE}
     with NodeProcess(endless, log=tmp_path / 'log') as node:
         assert wait_until(images.get_subscription_count, 120), node.output()
-        assert recorder.wait_for_publishers(60), node.output()
+        assert recorder.wait_for_publishers(180), node.output()
         feed(scene, images, recorder, [0])
         images.publish(scene.moment(ros_types(), 1).message())
-        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 60)
+        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
         answered = values_of(recorder)['answered']
         assert (node.stop(), answered) == (0, '1'), node.output()
         assert 'Traceback' not in node.output()
@@ -157,7 +157,7 @@ def running(session, scene, tmp_path_factory):
     listener, images = Recorder(session.node, {KEYPOINTS: CLOUD}), camera(session)
     with NodeProcess({**scene.settings, **RELIABLE}, log=log) as node:
         assert wait_until(images.get_subscription_count, 120), node.output()
-        assert listener.wait_for_publishers(60), node.output()
+        assert listener.wait_for_publishers(180), node.output()
         yield node, images, listener
         assert node.stop() == 0
     session.node.destroy_publisher(images)
@@ -259,18 +259,18 @@ def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp
     quick = {'watchdog_s': 0.5, **RELIABLE}
     with NodeProcess(quick, {'image': '/front/image_raw'}, log=tmp_path / 'log') as node:
         assert listener.wait_for(
-            lambda: say(listener, 'nobody publishes on /front/image_raw'), 60), node.output()
+            lambda: say(listener, 'nobody publishes on /front/image_raw'), 180), node.output()
         wrong = session.node.create_publisher(Image, '/front/image_raw', qos_profile_sensor_data)
         assert listener.wait_for(lambda: say(
             listener, 'gdm_motion_seg_client publishes on /front/image_raw with a quality of '
             'service that cannot be received: Best effort publisher and reliable subscription'),
-            60), node.output()
+            180), node.output()
         session.node.destroy_publisher(wrong)
         with Session('other') as other:
             other.node.create_publisher(CompressedImage, '/front/image_raw', 1)
             assert listener.wait_for(lambda: say(
                 listener, 'other publishes on /front/image_raw sensor_msgs/msg/CompressedImage '
-                'instead of sensor_msgs/msg/Image'), 60), node.output()
+                'instead of sensor_msgs/msg/Image'), 180), node.output()
         assert node.stop() == 0
     listener.close()
 
@@ -300,6 +300,6 @@ def test_the_shipped_parameter_file_is_taken(session, tmp_path):
                      arguments=['--params-file', str(changed), '-r', '__ns:=/robot']) as node:
         from rcl_interfaces.srv import GetParameters
         values = session.call(GetParameters, '/robot/motion_seg/get_parameters',
-                              GetParameters.Request(names=['tracking.max_tracks']), 60).values
+                              GetParameters.Request(names=['tracking.max_tracks']), 180).values
         assert values[0].integer_value == 123
         assert node.stop() == 0
