@@ -14,6 +14,7 @@ from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
 from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.ros.heap import return_large_buffers
 from gdm_motion_seg.ros.node import MotionSegNode
 
 END_WITHIN_S = 1.2
@@ -24,6 +25,7 @@ LET_FINISH_S = 0.5
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM; returns the exit code."""
+    return_large_buffers()
     stop, ended = threading.Event(), threading.Event()
 
     def on_signal(number: int, _: FrameType | None) -> None:
