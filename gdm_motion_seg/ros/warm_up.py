@@ -12,7 +12,8 @@ import numpy as np
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 
 SIZE = 320, 240
-FRAMES = 4
+FRAMES = 10
+"""Enough for pairs that are searched, carried and followed."""
 
 
 @lru_cache(maxsize=1)
@@ -25,8 +26,11 @@ def warm_up(config: PipelineConfig) -> None:
     pairing = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1, mask_path='')
     # The same code as later, but not as much of it.
     few = replace(config.segmentation.gdm, n1=min(config.segmentation.gdm.n1, 2), n2=2, n3=2)
-    short = replace(config.segmentation, gdm=few)
-    pipeline = MotionPipeline(replace(config, tracking=pairing, segmentation=short))
+    # A time budget would end the search before all of it is compiled.
+    short = replace(config.segmentation, gdm=few, time_budget_ms=0.0)
+    often = replace(config.stream, follow_every=2, warm_start=True)
+    pipeline = MotionPipeline(
+        replace(config, tracking=pairing, segmentation=short, stream=often))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
 
