@@ -29,7 +29,8 @@ def answers_of_the_node(bag, log):
         recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
         publishers = {topic: session.node.create_publisher(message_class(kind), topic, 10)
                       for topic, kind in bag.topics.items()}
-        assert wait_until(lambda: all(p.get_subscription_count() for p in publishers.values()), 180)
+        assert wait_until(
+            lambda: all(p.get_subscription_count() for p in publishers.values()), 180)
         assert recorder.wait_for_publishers(180), node.output()
         for topic, _, _, data in bag.raw(*publishers):
             before = len(recorder.records(KEYPOINTS))
