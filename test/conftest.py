@@ -3,12 +3,17 @@
 
 """What the tests of several rooms share: small rendered scenes, made once a run."""
 
+from hypothesis import settings
 import pytest
 
 from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
 from gdm_motion_seg.synth.truth import Truth
 
 SMALL = (320, 240)
+
+# The same examples every time: a run that fails can be repeated. `make fuzz` looks for new ones.
+settings.register_profile('suite', derandomize=True, deadline=None)
+settings.load_profile('suite')
 
 
 @pytest.fixture(scope='session')

@@ -30,7 +30,7 @@ from gdm_motion_seg.synth.truth import Truth
 EXAMPLE = 'gdm-motion-seg demo --out demo'
 START_S = 300
 """Seconds that the node may take to start and to compile on a slow machine."""
-REAL_TIME = {'segmentation.time_budget_ms': 20.0}
+REAL_TIME = {'segmentation.time_budget_ms': 40.0}
 """What the node is told: to answer within a frame's time, better with a rough answer than late."""
 DRAIN_S = 3.0
 """Time to wait for the last answer after the last image."""

@@ -33,8 +33,9 @@ def same_up_to_sign(a, b, tolerance=1e-6):
 
 
 def is_valid(f):
+    # Coordinates up to 1e6 leave that much rounding in the smallest singular value.
     s = np.linalg.svd(f, compute_uv=False)
-    return bool(np.isfinite(f).all() and abs(np.linalg.norm(f) - 1) < 1e-9 and s[2] < 1e-9)
+    return bool(np.isfinite(f).all() and abs(np.linalg.norm(f) - 1) < 1e-9 and s[2] < 1e-8)
 
 
 @pytest.mark.parametrize('seed', range(5))
