@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.gdm.dimension import empirical_dimension
+from gdm_motion_seg.gdm.kernels import hard_dimensions
 from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
@@ -70,10 +70,16 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     return Motion(
         id=motion_id, members=index, kind=decision.kind, reason=decision.reason,
         fundamental=fundamental, homography=decision.homography,
-        dimension=empirical_dimension(embed(points), epsilon),
+        dimension=_dimension(points, epsilon),
         residual=float(np.median(distances)) if len(distances) else np.inf,
         threshold=kappa_px or inlier_threshold(distances, unit),
         rotation=rotation, translation=translation)
+
+
+def _dimension(points: Correspondences, epsilon: float) -> float:
+    """Compute d-hat from the Gram matrix, in a third of the time of an SVD."""
+    together = np.zeros(len(points), np.int64)
+    return float(hard_dimensions(embed(points), together, 1, epsilon)[0])
 
 
 def inlier_threshold(distances: FloatArray, unit: float) -> float:
