@@ -11,7 +11,7 @@ from gdm_motion_seg.gdm import (GdmConfig, global_dimension, global_dimension_gr
                                 project_onto_simplex)
 from gdm_motion_seg.gdm.descent import descend, gradient_factors, Monomials
 
-CASES = [(k, d, outlier_row) for k in (1, 2, 3, 4) for d in (2, 5, 9, 12)
+CASES = [(k, d, outlier_row) for k in (1, 2, 3, 4) for d in range(2, 13)
          for outlier_row in (False, True)]
 
 
