@@ -10,10 +10,12 @@ robot nor is disturbed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+import functools
 import json
 import os
 from pathlib import Path
 import signal
+import socket
 import subprocess
 import sys
 from typing import Any
@@ -23,12 +25,46 @@ from gdm_motion_seg.resources import resource
 
 DOMAINS = range(1, 101)
 """Domain ids whose ports are free on every operating system (0 is the default one)."""
+DISCOVERY_PORT, PORTS_PER_DOMAIN, FIRST_PARTICIPANT = 7400, 250, 10
+"""How DDS chooses its ports (RTPS specification, section 9.6.1)."""
 STOP_S = 10.0
 
 
+@functools.cache
 def private_domain() -> int:
-    """Return a domain id that another process on this machine is unlikely to use."""
-    return DOMAINS[os.getpid() % len(DOMAINS)]
+    """Return a domain id that nobody else on this machine uses, kept until this process ends."""
+    for i in range(len(DOMAINS)):
+        # Where to begin is a matter of chance, so that a domain is not used again at once.
+        domain = DOMAINS[(os.getpid() + i) % len(DOMAINS)]
+        if str(domain) != os.environ.get('ROS_DOMAIN_ID') and _claim(domain):
+            return domain
+    raise GdmMotionSegError(
+        f'all DDS domains from {DOMAINS[0]} to {DOMAINS[-1]} are in use on this machine')
+
+
+_claims: list[socket.socket] = []
+"""Kept open: the system gives a port back when the process ends, however it does."""
+
+
+def _claim(domain: int) -> bool:
+    """
+    Take a domain; returns False if somebody has it.
+
+    The ports of a domain are the same for everybody who could meet there (in other containers
+    with this network, too). DDS uses them for UDP alone: that of the first participant tells
+    whether there is one, and the same number for TCP is free to be the sign of our claim.
+    """
+    port = DISCOVERY_PORT + PORTS_PER_DOMAIN * domain
+    claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        claim.bind(('127.0.0.1', port))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+            participant.bind(('127.0.0.1', port + FIRST_PARTICIPANT))
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
 
 
 def dds_environment(domain: int | None = None) -> dict[str, str]:
