@@ -5,16 +5,20 @@
 The energy of a segmentation, and the local moves that lower it; compiled.
 
 J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N)
-    + M (a GD + b D) + (beta + gamma M) K
+    + M (a GD + b D) + sum_k (beta + gamma M (m_k / M)^delta)
 
 U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds
 neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
-global dimension and D = sum_k n_k d_k / sum_k n_k the mean dimension that a point sees; K is the
-number of motions. GD alone cuts a dominant background into equal halves; geometry alone cannot
-tell whose points a degenerate motion may claim. Dimensions are those of the points that follow
-their motion (cost up to ``core``): a wrong track must not lend its cluster a dimension. M is the
-number of points that may follow a motion at all; with N in its place, every outlier would make the
-dimensions and a further motion dearer.
+global dimension and D = sum_k m_k d_k / sum_k m_k the mean dimension that a point sees; the last
+term is the price of the motions. GD alone cuts a dominant background into equal halves; geometry
+alone cannot tell whose points a degenerate motion may claim. Dimensions are those of the m_k
+points that follow their motion (cost up to ``core``): a wrong track must not lend its cluster a
+dimension. M is the number of points that may follow a motion at all; with N in its place, every
+outlier would make the dimensions and a further motion dearer.
+
+The noise of a pair is not known: U_n = r_n^2 / (2 s^2) + log s with the factor s over the assumed
+noise that suits the partition best. Where tracks are poor or the lens is no pinhole, s rises, and
+no second motion is bought to explain what is noise.
 """
 
 import math
@@ -30,29 +34,35 @@ from gdm_motion_seg.geometry.rigid import face_forward, fit_rigid, refine_rigid,
 from gdm_motion_seg.segmentation.problem import Problem
 
 
+NOISE_VARIANCES = np.array([1.0, 1.25, 1.6, 2.0, 2.5, 3.1])
+"""Factors s^2 over the assumed variance of the noise that are tried."""
+
+
 class Weights(NamedTuple):
     """The constants of J; a point costs 1/2 at one standard deviation of its noise."""
 
     cap: float = 8.0
     """Most that a point can cost its motion: 4 standard deviations."""
-    outlier: float = 7.0
+    outlier: float = 6.8
     """
     Price of an outlier.
 
     A little below the cap: what no motion explains stays only with neighbours that move alike.
     """
-    smoothness: float = 3.6
+    smoothness: float = 2.2
     """lambda."""
-    coding: float = 0.38
+    coding: float = 0.3
     """eta."""
-    global_dimension: float = 0.19
+    global_dimension: float = 0.12
     """a."""
-    mean_dimension: float = 0.47
+    mean_dimension: float = 0.82
     """b."""
     motion: float = 16.0
     """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.32
-    """gamma: small sets have low dimensions; one more motion must lower them by more than that."""
+    motion_share: float = 0.65
+    """gamma: a part of a motion has a lower dimension than the whole; a split must gain more."""
+    motion_power: float = 0.25
+    """delta: what a split gains that way falls with the part, and so does its price."""
     core: float = 4.5
     """Cost up to which a point counts in the dimensions: 3 standard deviations."""
     epsilon: float = 0.35
@@ -106,14 +116,32 @@ def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts
 @njit(cache=True, nogil=True)
 def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> FloatArray:
-    """Compute the cost (K, N) of every point; its members choose the sign of each t."""
+    """
+    Compute the cost (K, N) of every point under every motion.
+
+    The members of a motion choose the sign of its t, all points with a label the factor of noise.
+    """
     n = len(problem.y1)
     costs, mirrored = np.empty((len(rotations), n)), np.empty(n)
     for k in range(len(rotations)):
         rigid_cost(rotations[k], ts[k], problem.y1, problem.y2, problem.precision, costs[k],
                    mirrored)
         face_forward(ts[k], costs[k], mirrored, members_of(labels, k), weights.cap)
-    return costs
+    variance = _noise_variance(labels, costs, weights.cap)
+    return costs / variance + 0.5 * math.log(variance)
+
+
+@njit(cache=True, nogil=True)
+def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
+    """Return the factor s^2 with the lowest sum of capped costs."""
+    sums = np.zeros(len(NOISE_VARIANCES))
+    offsets = 0.5 * np.log(NOISE_VARIANCES)
+    for n in range(len(labels)):
+        if labels[n] >= 0:
+            cost = costs[labels[n], n]
+            for i in range(len(sums)):
+                sums[i] += min(cost / NOISE_VARIANCES[i] + offsets[i], cap)
+    return NOISE_VARIANCES[sums.argmin()]
 
 
 @njit(cache=True, nogil=True)
@@ -237,7 +265,7 @@ def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> fl
 
 @njit(cache=True, nogil=True)
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Compute J without the price of the motions (beta + gamma M) K."""
+    """Compute J without the price of the motions."""
     n_motions, n_points = costs.shape
     d = problem.vectors.shape[1]
     counts, sizes = np.zeros(n_motions + 1), np.zeros(n_motions)

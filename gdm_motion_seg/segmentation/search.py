@@ -61,8 +61,6 @@ ROUNDS = 6
 """Rounds of refitting and relabelling, at most."""
 REACH = 8.0
 """Moves that cost more than this, dimensions aside, are not tried."""
-UNDECIDED = -2
-"""In the labels of the last frame: a point about which it says nothing."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +122,10 @@ class MotionSearch:
 
     def total(self, candidate: Candidate) -> float:
         """Compute J with the price of the motions."""
-        price = self._weights.motion + self._weights.motion_share * self._problem.inliers
-        return candidate.energy + price * candidate.n_motions
+        weights, inliers = self._weights, self._problem.inliers
+        shares = _followers(candidate, weights.core) / inliers
+        return float(candidate.energy + weights.motion * candidate.n_motions
+                     + weights.motion_share * inliers * (shares ** weights.motion_power).sum())
 
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
         """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
@@ -169,7 +169,7 @@ class MotionSearch:
 
     def _count_inliers(self, found: dict[int, list[Candidate]]) -> None:
         """Take the most points that a few motions explain for all inliers; value all anew."""
-        most = max((_followers(c, self._weights.core) for k in found for c in found[k]
+        most = max((_followers(c, self._weights.core).sum() for k in found for c in found[k]
                     if k <= DESCENDED_MOTIONS), default=self._n)
         self._problem = self._problem._replace(inliers=min(MISSED * most, float(self._n)))
         for k in found:
@@ -437,10 +437,10 @@ def cover(costs: FloatArray, k: int, cap: float, rng: np.random.Generator) -> In
     return np.where(own.min(axis=0) >= cap, -1, own.argmin(axis=0))
 
 
-def _followers(candidate: Candidate, core: float) -> int:
-    """Count the points that follow their motion."""
+def _followers(candidate: Candidate, core: float) -> IntArray:
+    """Count the points of each motion that follow it (m_k)."""
     own = candidate.labels == np.arange(candidate.n_motions)[:, None]
-    return int((own & (candidate.costs <= core)).sum())
+    return np.asarray((own & (candidate.costs <= core)).sum(axis=1))
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:

@@ -15,7 +15,7 @@ from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray,
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
-from gdm_motion_seg.segmentation.energy import Weights
+from gdm_motion_seg.segmentation.energy import NOISE_VARIANCES, Weights
 from gdm_motion_seg.segmentation.motion import estimate_motion
 from gdm_motion_seg.segmentation.problem import pose_problem, Problem
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
@@ -66,8 +66,8 @@ def segment_correspondences(correspondences: Correspondences,
     """
     Segment validated correspondences.
 
-    ``previous_labels`` is the partition of the last frame carried over by track, UNDECIDED (-2)
-    where it says nothing: it replaces the full search by one that follows it.
+    ``previous_labels`` is the partition of the last frame carried over by track, negative where
+    it says nothing: it replaces the full search by one that follows it.
     """
     config = config or SegmentationConfig()
     start = time.perf_counter()
@@ -139,7 +139,7 @@ def _is_more_than_chance(problem: Problem, found: Candidate, weights: Weights) -
     if k <= 5:
         return False
     extent = float(np.linalg.norm(np.ptp(problem.y2, axis=0))) + 1e-12
-    half = math.sqrt(2.0 * weights.core) / np.sqrt(problem.precision).mean()
+    half = math.sqrt(2.0 * weights.core * NOISE_VARIANCES[-1] / problem.precision.mean())
     w = min(2.0 * half / extent, 1.0)
     return bool(math.log(n) + _log_choose(n, k) + _log_choose(k, 5) + (k - 5) * math.log(w) < 0.0)
 

@@ -12,7 +12,7 @@ from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.search import UNDECIDED
+from gdm_motion_seg.segmentation.identity import UNKNOWN
 from gdm_motion_seg.segmentation.segment import segment_correspondences, segment_motions
 
 SIZE = (640, 480)
@@ -230,7 +230,7 @@ def test_a_time_budget_ends_the_search_and_says_so(pair_of):
 def test_the_labels_of_the_last_frame_are_followed(pair_of, right):
     pair = pair_of(3, 0, outliers=0.1)
     previous = pair.truth.copy()
-    previous[::3] = UNDECIDED
+    previous[::3] = UNKNOWN
     points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
     answer = segment_correspondences(points, rng=0, previous_labels=previous)
     check(answer, len(pair))
@@ -243,9 +243,9 @@ def test_a_following_search_finds_a_motion_that_the_last_frame_had_not(pair_of, 
                                                                        motions):
     pair = pair_of(3, 0)
     previous = pair.truth.copy()
-    previous[previous == 2] = UNDECIDED
+    previous[previous == 2] = UNKNOWN
     if merged:
-        previous[previous == 1] = UNDECIDED
+        previous[previous == 1] = UNKNOWN
         previous[pair.truth == 2] = 1
     points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
     answer = segment_correspondences(points, rng=0, previous_labels=previous)
@@ -263,7 +263,7 @@ def test_a_following_search_joins_the_halves_of_one_motion(pair_of, seed):
     assert segment_correspondences(points, rng=0, previous_labels=previous).n_motions == 2
 
 
-@pytest.mark.parametrize('value', [UNDECIDED, -1])
+@pytest.mark.parametrize('value', [UNKNOWN, -1])
 def test_a_last_frame_without_motions_is_searched_afresh(pair_of, value):
     pair = pair_of(2, 0)
     points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
