@@ -4,6 +4,7 @@
 """The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
 
 import threading
+import time
 
 import pytest
 
@@ -133,7 +134,8 @@ def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path)
         assert 'Traceback' not in node.output()
 
 
-def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tmp_path, recorder):
+def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tmp_path, recorder,
+                                                              record_property):
     images = camera(session)
     endless = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
                'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000,
@@ -144,8 +146,15 @@ def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tm
         feed(scene, images, recorder, [0])
         images.publish(scene.moment(ros_types(), 1).message())
         assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
-        answered = values_of(recorder)['answered']
-        assert (node.stop(), answered) == (0, '1'), node.output()
+        assert values_of(recorder)['answered'] == '1'
+        start = time.monotonic()
+        code = node.stop()
+        seconds = time.monotonic() - start
+        # It should end within 2 s. How busy the machine is decides no test, so it may take longer
+        # here; NodeProcess kills what takes much longer, and the code is then not 0.
+        record_property('seconds_from_sigint_to_end', round(seconds, 3))
+        print(f'ended {seconds:.2f} s after SIGINT')
+        assert code == 0, node.output()
         assert 'Traceback' not in node.output()
     session.node.destroy_publisher(images)
 
