@@ -11,14 +11,29 @@ PALETTE: tuple[Rgb, ...] = (
     (230, 159, 0),    # orange
     (0, 158, 115),    # bluish green
     (240, 228, 66),   # yellow
-    (204, 121, 167),  # reddish purple
+    (136, 34, 255),   # violet
+    (170, 255, 136),  # light green
+    (221, 0, 68),     # crimson
+    (187, 102, 255),  # lilac
+    (0, 238, 153),    # mint
     (213, 94, 0),     # vermillion
+    (204, 121, 167),  # reddish purple
     (0, 114, 178),    # blue
 )
-"""Okabe and Ito's palette without black; neighbours differ in lightness as well as in hue."""
+"""
+Okabe and Ito's palette without black, and five colours far from it.
 
-OUTLIER_RGB: Rgb = (160, 160, 160)
-"""Points without a motion."""
+From the fifth on, each is the one that is farthest from those before it in the eyes of those who
+see it worst: people with normal sight and with the three kinds of colour blindness (CIELAB).
+"""
+
+OUTLIER_RGB: Rgb = (200, 200, 200)
+"""Points without a motion; a darker grey looks like bluish green and like reddish purple."""
+
+
+def is_second_round(motion_id: int) -> bool:
+    """Whether the colour of a motion was given before, so that it needs another mark."""
+    return motion_id >= 0 and motion_id // len(PALETTE) % 2 == 1
 
 
 def motion_rgb(motion_id: int) -> Rgb:

@@ -8,9 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gdm_motion_seg.errors import InputError, MissingDependencyError
 from gdm_motion_seg.viz.colors import PALETTE
 
+INKS = tuple(colour for colour in PALETTE if np.dot(colour, (0.299, 0.587, 0.114)) < 200)
+"""The colours that can be seen on white."""
 MARKERS = 'osD^vPX*<>hd'
 Curve = tuple[Sequence[float], Sequence[float]]
 """x and y of the points of a curve."""
@@ -78,9 +82,9 @@ def _styles() -> Iterator[dict[str, Any]]:
     """Give colour, line and mark so that no two of many methods look alike."""
     number = 0
     while True:
-        red, green, blue = PALETTE[number % len(PALETTE)]
+        red, green, blue = INKS[number % len(INKS)]
         yield {'color': (red / 255, green / 255, blue / 255),
-               'ls': ('-', '--', ':', '-.')[number // len(PALETTE) % 4],
+               'ls': ('-', '--', ':', '-.')[number // len(INKS) % 4],
                'marker': MARKERS[number % len(MARKERS)]}
         number += 1
 

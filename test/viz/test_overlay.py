@@ -4,6 +4,7 @@
 from dataclasses import replace
 from itertools import combinations
 
+import cv2
 import numpy as np
 import pytest
 
@@ -63,7 +64,7 @@ def test_every_kind_of_image_can_be_drawn_on(image):
 
 
 def test_the_legend_tells_id_points_kind_gap_and_time():
-    lines = [text for _, text in legend_lines(result_for((640, 480)))]
+    lines = [line.text for line in legend_lines(result_for((640, 480)))]
     assert lines == ['0  1 points, general', '4  1 points, planar', '-  1 outliers',
                      'gap 6 frames, 0.20 s; took 12 ms']
 
@@ -71,7 +72,7 @@ def test_the_legend_tells_id_points_kind_gap_and_time():
 def test_the_legend_of_a_frame_without_a_pair_is_its_reason():
     nothing = Correspondences.from_arrays([], [], (640, 480))
     result = FrameResult(1, 1, 0, nothing, MotionSegmentation.empty(0, 'waiting'), 'waiting')
-    assert [text for _, text in legend_lines(result)] == ['waiting']
+    assert [line.text for line in legend_lines(result)] == ['waiting']
 
 
 def test_a_long_reason_stays_within_a_small_image():
@@ -86,23 +87,42 @@ def test_coordinates_far_outside_of_the_image_are_drawn_without_harm():
     assert draw_overlay(np.zeros((480, 640, 3), np.uint8), far).any()
 
 
-def lightness_under(colour, matrix):
-    """Return a colour as somebody with that kind of colour blindness sees it."""
-    linear = (np.array(colour) / 255.0) ** 2.2
-    return np.clip(matrix @ linear, 0, 1) ** (1 / 2.2) * 255
-
-
-# Machado, Oliveira and Fernandes (2009), full severity.
-BLINDNESS = {
+# Machado, Oliveira and Fernandes (2009), full severity, on linear red, green and blue.
+SIGHT = {
+    'normal sight': [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
     'protanopia': [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
     'deuteranopia': [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
     'tritanopia': [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]]}
 
 
-@pytest.mark.parametrize('kind', BLINDNESS)
-def test_colour_blind_people_can_tell_the_first_four_motions_apart(kind):
-    seen = [lightness_under(c, np.array(BLINDNESS[kind])) for c in PALETTE[:4]]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 45
+def seen(colours, matrix):
+    """Return colours in CIELAB as somebody with that sight sees them."""
+    linear = np.clip((np.array(colours) / 255.0) ** 2.2 @ np.array(matrix).T, 0, 1)
+    return cv2.cvtColor((linear ** (1 / 2.2)).astype(np.float32)[None], cv2.COLOR_RGB2Lab)[0]
+
+
+def smallest_difference(colours, sight):
+    return min(np.linalg.norm(a - b) for a, b in combinations(seen(colours, SIGHT[sight]), 2))
+
+
+@pytest.mark.parametrize('sight', SIGHT)
+def test_everybody_can_tell_twelve_motions_and_the_outliers_apart(sight):
+    assert len(set(PALETTE)) == 12
+    # About 2 can just be noticed side by side; 15 is no mistake.
+    assert smallest_difference([*PALETTE, motion_rgb(-1)], sight) > 15
+
+
+def test_a_colour_that_comes_again_has_another_mark():
+    result = result_for((640, 480))
+    first, second = (replace(result, segmentation=replace(
+        result.segmentation, motions=tuple(replace(m, id=m.id + shift)
+                                           for m in result.segmentation.motions)))
+                     for shift in (0, len(PALETTE)))
+    black = np.zeros((480, 640, 3), np.uint8)
+    assert [line.hollow for line in legend_lines(first)] == [False] * 4
+    assert [line.hollow for line in legend_lines(second)] == [True, True, False, False]
+    x, y = np.rint(result.correspondences.x2[0]).astype(int)
+    assert draw_overlay(black, first)[y, x].any() and not draw_overlay(black, second)[y, x].any()
 
 
 def test_a_motion_has_the_same_colour_wherever_it_is_asked_for():
