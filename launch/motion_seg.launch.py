@@ -57,7 +57,7 @@ def generate_launch_description():
         argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
         argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
         argument('fixed_frame', 'camera', 'Fixed frame of RViz: the frame_id of the images.'),
-        argument('fastdds_profile', 'true', 'Whether to give Fast DDS room for images '
+        argument('fastdds_profile', 'true', 'Whether Fast DDS gets room for images and frees it '
                  '(config/fastdds.xml); other middleware ignores it.', YES_NO),
         argument('log_level', 'info', 'Least severe level that the node logs.',
                  ('debug', 'info', 'warn', 'error', 'fatal')),
@@ -72,6 +72,7 @@ def start(context):
     if value['fastdds_profile'] == 'true':
         actions += [SetEnvironmentVariable(name, config_file('fastdds.xml')) for name in
                     ('FASTRTPS_DEFAULT_PROFILES_FILE', 'FASTDDS_DEFAULT_PROFILES_FILE')]
+        actions.append(SetEnvironmentVariable('RMW_FASTRTPS_USE_QOS_FROM_XML', '1'))
     actions.append(motion_seg(value, sim_time))
     if value['bag']:
         actions.append(bag_player(value))

@@ -68,11 +68,12 @@ def _claim(domain: int) -> bool:
 
 
 def dds_environment(domain: int | None = None) -> dict[str, str]:
-    """Return the variables that keep DDS on this machine and let images through."""
+    """Return the variables that keep DDS on this machine, let images through and keep none."""
     profile = str(resource('config', 'fastdds.xml'))
     return {'ROS_DOMAIN_ID': str(private_domain() if domain is None else domain),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'FASTRTPS_DEFAULT_PROFILES_FILE': profile, 'FASTDDS_DEFAULT_PROFILES_FILE': profile}
+            'FASTRTPS_DEFAULT_PROFILES_FILE': profile, 'FASTDDS_DEFAULT_PROFILES_FILE': profile,
+            'RMW_FASTRTPS_USE_QOS_FROM_XML': '1'}
 
 
 @contextmanager

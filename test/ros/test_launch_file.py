@@ -89,7 +89,7 @@ def test_the_fast_dds_profile_can_be_left_out(module):
         return sum(isinstance(a, launch.actions.SetEnvironmentVariable)
                    for a in actions_for(module, **given)[1])
 
-    assert (profiles(), profiles(fastdds_profile='false')) == (2, 0)
+    assert (profiles(), profiles(fastdds_profile='false')) == (3, 0)
 
 
 def test_the_topics_of_rviz_follow_the_namespace(module):
