@@ -7,11 +7,11 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 import os
-import signal
 import sys
 from typing import NoReturn
 
 from gdm_motion_seg import __version__
+from gdm_motion_seg.cli.interruption import interruptions_arrive, Terminated
 from gdm_motion_seg.errors import GdmMotionSegError
 
 COMMANDS = {
@@ -60,13 +60,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = next((word for word in words if not word.startswith('-')), None)
     try:
         args = build_parser(command).parse_args(words)
-        signal.signal(signal.SIGTERM, _terminate)
-        return int(args.run(args))
+        with interruptions_arrive():
+            return int(args.run(args))
     except GdmMotionSegError as error:
         return _complain(command, str(error))
     except KeyboardInterrupt:
         return _leave(INTERRUPTED)
-    except _Terminated:
+    except Terminated:
         return _leave(TERMINATED)
     except BrokenPipeError:
         # Whoever read our output has enough of it; nothing may be written to it at exit either.
@@ -77,14 +77,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(command, f'{where}{error.strerror or error}')
     except MemoryError:
         return _complain(command, 'there is not enough memory for this')
-
-
-class _Terminated(BaseException):
-    """SIGTERM came; unwinding removes half-written files."""
-
-
-def _terminate(signum: int, frame: object) -> NoReturn:
-    raise _Terminated
 
 
 def _leave(code: int) -> int:
