@@ -231,7 +231,7 @@ class BagWriter:
         try:
             self._writer = Writer(folder, version=BAG_VERSION, storage_plugin=STORAGES[storage])
             self._writer.open()
-        except WriterError as error:
+        except (WriterError, sqlite3.Error) as error:
             raise InputError(f'{folder} cannot be written as a bag: {error}') from None
         self._connections: dict[str, Any] = {}
 

@@ -1,0 +1,304 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+What people do wrong, for each command that it can happen to.
+
+One sentence, exit code 2 (130 for Ctrl-C), no traceback, and nothing half-written is left.
+"""
+
+from contextlib import contextmanager
+import ctypes
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import cv2
+import numpy as np
+import pytest
+
+from gdm_motion_seg.cli.main import main
+from gdm_motion_seg.io.bags import BagWriter
+from gdm_motion_seg.io.videos import VideoWriter
+from gdm_motion_seg.msgs.clouds import header_of
+from gdm_motion_seg.msgs.images import encode_image
+from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.ros.process import dds_environment
+
+SIZE = (96, 64)
+FRAMES = 9
+
+
+def pictures(n=FRAMES, size=SIZE):
+    """Make images of something that moves."""
+    rng = np.random.default_rng(0)
+    base = cv2.GaussianBlur(rng.integers(0, 255, (size[1], size[0], 3), np.uint8), (0, 0), 2)
+    return [np.roll(base, 2 * i, axis=1) for i in range(n)]
+
+
+def write_bag(folder, images):
+    types = rosbags_types()
+    with BagWriter(folder) as bag:
+        for i, image in enumerate(images):
+            stamp = 10**9 + i * 33_333_333
+            bag.write('/image', encode_image(types, header_of(types, stamp, 'eye'), image), stamp)
+
+
+def cut(file, share):
+    file.write_bytes(file.read_bytes()[:int(share * file.stat().st_size)])
+
+
+@pytest.fixture(scope='module')
+def inputs(tmp_path_factory):
+    """Give a folder with good inputs, and with what can be wrong about them."""
+    folder, types = tmp_path_factory.mktemp('inputs'), rosbags_types()
+    write_bag(folder / 'bag', pictures())
+    shutil.copytree(folder / 'bag', folder / 'cut_bag')
+    cut(folder / 'cut_bag' / 'bag.mcap', 0.6)
+    write_bag(folder / 'mixed_bag', [*pictures(), *pictures(1, (64, 48))])
+    with BagWriter(folder / 'blind_bag') as bag:
+        bag.write('/colour', types.ColorRGBA(r=1.0, g=0.0, b=0.0, a=1.0), 1)
+    video = VideoWriter(folder / 'clip.mp4', 30.0)
+    for name in ('frames', 'mixed'):
+        (folder / name).mkdir()
+    for i, image in enumerate(pictures()):
+        video.write(image)
+        cv2.imwrite(str(folder / 'frames' / f'{i}.png'), image)
+        cv2.imwrite(str(folder / 'mixed' / f'{i}.png'), image[:48, :64] if i == 7 else image)
+    video.close()
+    shutil.copy(folder / 'clip.mp4', folder / 'cut.mp4')
+    cut(folder / 'cut.mp4', 0.4)
+    (folder / 'noise.mp4').write_bytes(np.random.default_rng(0).bytes(5000))
+    (folder / 'text.png').write_text('hello')
+    # What is compiled at the first use is compiled now, and not while the disk is full.
+    assert main(['segment', str(folder / 'frames/0.png'), str(folder / 'frames/5.png'),
+                 '--out', str(folder / 'o.png')]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(inputs, tmp_path, monkeypatch):
+    """Work in a folder in which there are only the inputs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'in').symlink_to(inputs)
+    return tmp_path
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def sentence(capsys, *words):
+    """Run a command that must fail; returns its one sentence."""
+    assert main([str(word) for word in words]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == '' and printed.err.count('\n') == 1, printed.err
+    assert printed.err.startswith(f'gdm-motion-seg {words[0]}: ')
+    return printed.err
+
+
+@pytest.mark.parametrize('words, complaint', [
+    (('segment', 'in/none.png', 'in/frames/0.png'), 'none.png does not exist'),
+    (('segment', 'in/frames/0.png', 'in/none.png'), 'none.png does not exist'),
+    (('segment', 'in/text.png', 'in/text.png'), 'cannot be decoded as an image'),
+    (('segment', 'in/clip.mp4', 'in/clip.mp4'), 'cannot be decoded as an image'),
+    (('segment', 'in/mixed/6.png', 'in/mixed/7.png'), 'must have the same size'),
+    (('video', 'in/none.mp4'), 'none.mp4 does not exist'),
+    (('video', 'in/noise.mp4'), 'noise.mp4 cannot be decoded as a video'),
+    (('video', 'in/cut.mp4'), 'cut.mp4'),
+    (('video', 'in/text.png'), 'single image'),
+    (('video', 'in/mixed'), '7.png has 64 x 48'),
+    (('video', 'in/blind_bag'), 'holds no images; its topics are /colour'),
+    (('video', 'in/cut_bag'), 'cut short'),
+    (('bag', 'in/none'), 'none does not exist'),
+    (('bag', 'in/blind_bag'), 'holds no images; its topics are /colour'),
+    (('bag', 'in/cut_bag'), 'cut short'),
+    (('bag', 'in/mixed_bag'), f'message {FRAMES} of /image has 64 x 48'),
+    (('bag', 'in/frames'), 'is no bag; for videos and folders of images use "video"'),
+    (('replay', 'in/none'), 'none does not exist'),
+    (('replay', 'in/cut_bag'), 'cut short'),
+    (('replay', 'in/frames'), 'is no bag'),
+], ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '')
+def test_an_input_that_cannot_be_used_is_one_sentence(here, capsys, monkeypatch, words,
+                                                      complaint):
+    if words[0] == 'replay':
+        pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+        for name, value in dds_environment().items():
+            monkeypatch.setenv(name, value)
+    assert complaint in sentence(capsys, *words)
+    assert names(here) == ['in']
+
+
+WRITERS = {
+    'segment': ('segment', 'in/frames/0.png', 'in/frames/5.png', '--out'),
+    'video': ('video', 'in/frames', '--out'),
+    'bag': ('bag', 'in/bag', '--out'),
+    'synth': ('synth', '--frames', '2', '--size', '64x48'),
+}
+
+
+@pytest.mark.parametrize('command', WRITERS)
+def test_an_output_that_exists_stays_as_it_is(here, capsys, command):
+    place = here / ('out.png' if command == 'segment' else 'out')
+    if command == 'segment':
+        place.write_text('mine')
+    else:
+        place.mkdir()
+        (place / 'mine').touch()
+    assert 'exists already; use --overwrite' in sentence(capsys, *WRITERS[command], place.name)
+    if command == 'segment':
+        assert place.read_text() == 'mine'
+    else:
+        assert 'not written by gdm-motion-seg' in sentence(
+            capsys, *WRITERS[command], place.name, '--overwrite')
+        assert names(place) == ['mine']
+    assert names(here) == ['in', place.name]
+
+
+@pytest.mark.parametrize('command', [c for c in WRITERS if c != 'synth'])
+def test_a_report_that_exists_stays_as_it_is(here, capsys, command):
+    (here / 'report.json').write_text('mine')
+    words = (*WRITERS[command], 'out.png' if command == 'segment' else 'out')
+    assert main([*words, '--json', 'report.json']) == 2
+    assert 'report.json exists already; use --overwrite' in capsys.readouterr().err
+    assert (here / 'report.json').read_text() == 'mine'
+
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+
+
+def obey_permissions():
+    """Take from root the right to write everywhere, for the program that is executed next."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='needs Linux')
+def test_no_permission_to_write_is_one_sentence_for_every_command(here):
+    (here / 'closed').mkdir(mode=0o500)
+    several = ('import io, json, sys\n'
+               'from contextlib import redirect_stderr\n'
+               'from gdm_motion_seg.cli.main import main\n'
+               'for words in json.loads(sys.argv[1]):\n'
+               '    with redirect_stderr(io.StringIO()) as said:\n'
+               '        code = main(words)\n'
+               '    print(json.dumps([code, said.getvalue()]))\n')
+    wanted = [[*words, f'closed/{"o.png" if command == "segment" else "out"}']
+              for command, words in WRITERS.items()]
+    done = subprocess.run([sys.executable, '-c', several, json.dumps(wanted)], check=True,
+                          stdout=subprocess.PIPE, text=True, preexec_fn=obey_permissions)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(WRITERS)
+    for code, said in answers:
+        assert code == 2 and said.count('\n') == 1, said
+        assert 'cannot be written: Permission denied' in said
+    assert names(here / 'closed') == []
+
+
+@contextmanager
+def disk_with_room_for(size):
+    """Let no file of this process grow beyond a size, as on a disk that is full then."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+ONLY_BAG, ONLY_VIDEO = ('--no-video', '--no-tables'), ('--no-bag', '--no-tables')
+ONLY_TABLES = ('--no-bag', '--no-video')
+
+
+@pytest.mark.parametrize('words', [
+    (*WRITERS['segment'], 'out.png'),
+    *((*WRITERS[command], 'out', *flags) for command in ('video', 'bag') for flags in (
+        ONLY_BAG, (*ONLY_BAG, '--storage', 'sqlite3'), ONLY_VIDEO, ONLY_TABLES)),
+    (*WRITERS['synth'], 'out'),
+    (*WRITERS['synth'], 'out', '--storage', 'sqlite3'),
+], ids=lambda words: ' '.join((words[0], *words[5:])))
+def test_a_full_disk_is_one_sentence_and_leaves_nothing(here, capsys, words):
+    with disk_with_room_for(2000):
+        said = sentence(capsys, *words)
+    assert any(part in said for part in (
+        'File too large', 'disk is full', 'is the disk full?', 'cannot be written')), said
+    assert names(here) == ['in']
+
+
+@contextmanager
+def started(*words, **options):
+    """Start a command in a process of its own, which takes signals as at a terminal."""
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'gdm_motion_seg', *map(str, words)], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **options)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def interrupted(process, begun):
+    """Press Ctrl-C when something has begun; returns exit code and what was said."""
+    deadline = time.monotonic() + 300
+    while not begun():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=300)
+    # As a shell tells it: where the interruption hit a piece of code within exec(), Python ends
+    # itself by the same signal in the end.
+    code = 128 - process.returncode if process.returncode < 0 else process.returncode
+    return code, out + errors
+
+
+def test_ctrl_c_in_a_video_ends_it_and_leaves_nothing(here, inputs):
+    (here / 'long').mkdir()
+    for i in range(20000):
+        (here / 'long' / f'{i}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
+    with started('video', 'long', '--out', 'out') as process:
+        assert interrupted(process, lambda: [*here.glob('.out.*/out/overlay.mp4')]) == (130, '')
+    assert names(here) == ['in', 'long']
+
+
+def test_ctrl_c_in_a_bag_ends_it_and_leaves_nothing(here):
+    write_bag(here / 'long', pictures() * 600)
+    with started('bag', 'long', '--out', 'out', '--no-video') as process:
+        assert interrupted(process, lambda: [*here.glob('.out.*/out/keypoints.csv')]) == (130, '')
+    assert names(here) == ['in', 'long']
+
+
+def test_ctrl_c_in_a_long_solve_ends_segment_and_leaves_nothing(here):
+    psutil = pytest.importorskip('psutil')
+    endless = ('segmentation.method=gdm-paper', 'segmentation.n_motions=4',
+               'segmentation.gdm.n1=1000', 'segmentation.gdm.n2=1000')
+    words = [word for setting in endless for word in ('--set', setting)]
+    with started(*WRITERS['segment'], 'out.png', *words) as process:
+        def solving():
+            # Loading everything takes less.
+            return psutil.Process(process.pid).cpu_times().user > 6
+
+        assert interrupted(process, solving) == (130, '')
+    assert names(here) == ['in']
+
+
+def test_ctrl_c_ends_a_replay(here):
+    pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+    from gdm_motion_seg.ros.record import Recorder
+    from gdm_motion_seg.ros.session import Session
+    with Session() as session:
+        recorder = Recorder(session.node, {'/image': 'sensor_msgs/msg/Image'})
+        with started('replay', 'in/bag', '--loop', '--reliable',
+                     env={**os.environ, **dds_environment()}) as process:
+            assert interrupted(process, lambda: recorder.records('/image')) == (130, '')
+        recorder.close()
+    assert names(here) == ['in']
