@@ -58,6 +58,8 @@ class Sample:
 
     at: float
     rss_mb: float
+    private_mb: float
+    """Without what it shares with others: libraries, and the shared memory of the cameras."""
     threads: int
 
 
@@ -127,8 +129,9 @@ class Camera:
         self.player.sent.clear()
         try:
             process = psutil.Process(self.node.process.pid)
-            self.samples.append(Sample(time.monotonic(), process.memory_info().rss / MIB,
-                                       process.num_threads()))
+            memory = process.memory_info()
+            self.samples.append(Sample(time.monotonic(), memory.rss / MIB,
+                                       (memory.rss - memory.shared) / MIB, process.num_threads()))
         except psutil.Error:
             return False
         while True:
@@ -231,24 +234,29 @@ def soak(cameras: Sequence[Camera], seconds: float) -> None:
 def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
               start: float) -> dict[str, float]:
     """Put figures to the promises; memory and threads are those of the node that did worst."""
-    first = [_memory(own, start, min(FIRST_S, (own[-1].at - start) / 2)) for own in samples]
-    last = [_memory(own, start, own[-1].at - start) for own in samples]
-    worst = int(np.argmax(np.subtract(last, first)))
+    memory = np.array([[_memory(own, start, min(FIRST_S, (own[-1].at - start) / 2)),
+                        _memory(own, start, own[-1].at - start)] for own in samples])
+    growth = memory[:, 1] - memory[:, 0]
+    worst = int(np.argmax(growth[:, 0]))
     faults = [row for row in rows if row['fault'] != NOTHING]
     count = max(1, len(faults))
     return {
-        'rss_growth_mb': max(last[worst] - first[worst], 0.0),
+        'rss_growth_mb': max(float(growth[worst, 0]), 0.0),
+        'private_growth_mb': max(float(growth[:, 1].max()), 0.0),
         'threads_leaked': float(max(max(own[-1].threads - own[0].threads, 0) for own in samples)),
         'answered_after_fault': sum(row['answered'] > 0 for row in faults) / count,
         'right_after_fault': sum(bool(row['right']) for row in faults) / count,
         'faults': float(len(faults)),
-        'rss_start_mb': samples[worst][0].rss_mb, 'rss_first_minute_mb': first[worst],
-        'rss_end_mb': last[worst], 'rss_peak_mb': max(s.rss_mb for own in samples for s in own),
+        'rss_start_mb': samples[worst][0].rss_mb,
+        'rss_first_minute_mb': float(memory[worst, 0, 0]),
+        'rss_end_mb': float(memory[worst, 1, 0]),
+        'rss_peak_mb': max(s.rss_mb for own in samples for s in own),
         'threads_start': float(samples[worst][0].threads),
         'threads_end': float(samples[worst][-1].threads)}
 
 
-def _memory(samples: Sequence[Sample], start: float, until: float) -> float:
-    """Return the median over the last seconds before a time."""
-    recent = [s.rss_mb for s in samples if until - WINDOW_S < s.at - start <= until]
-    return float(np.median(recent or [samples[-1].rss_mb]))
+def _memory(samples: Sequence[Sample], start: float, until: float) -> tuple[float, float]:
+    """Return the medians over the last seconds before a time: all memory, and the private."""
+    recent = [s for s in samples if until - WINDOW_S < s.at - start <= until] or samples[-1:]
+    return (float(np.median([s.rss_mb for s in recent])),
+            float(np.median([s.private_mb for s in recent])))

@@ -80,12 +80,14 @@ def test_the_next_fault_waits_for_a_right_answer(monkeypatch):
 def test_memory_counts_from_the_end_of_the_first_minute():
     def rss(t):
         return 300.0 + min(t, 60.0) + 0.1 * max(t - 60.0, 0.0)
-    samples = [Sample(1000.0 + t, rss(t), 20 + (t > 30)) for t in np.arange(0.0, 161.0)]
+    samples = [Sample(1000.0 + t, rss(t), rss(t) / 2, 20 + (t > 30))
+               for t in np.arange(0.0, 161.0)]
     rows = [{'fault': NOTHING, 'answered': 0, 'right': False},
             {'fault': 'black', 'answered': 3, 'right': True},
             {'fault': 'white', 'answered': 0, 'right': False}]
     figures = summarise([samples, samples[:1] * 100], rows, 1000.0)
     assert figures['rss_growth_mb'] == pytest.approx(14.0, abs=1.0)
+    assert figures['private_growth_mb'] == pytest.approx(7.0, abs=0.5)
     assert figures['rss_start_mb'] == 300.0
     assert figures['threads_leaked'] == 1.0
     assert (figures['faults'], figures['answered_after_fault']) == (2.0, 0.5)
