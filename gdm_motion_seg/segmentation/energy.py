@@ -265,7 +265,7 @@ def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> fl
 
 @njit(cache=True, nogil=True)
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Compute J without the price of the motions."""
+    """Compute J."""
     n_motions, n_points = costs.shape
     d = problem.vectors.shape[1]
     counts, sizes = np.zeros(n_motions + 1), np.zeros(n_motions)
@@ -290,6 +290,10 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
     work, values, off, dims = np.empty((d, d)), np.empty(d), np.empty(d), np.zeros(n_motions)
     for k in range(n_motions):
         dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
+    for size in sizes:
+        share = size / problem.inliers
+        total += weights.motion + (weights.motion_share * problem.inliers
+                                   * share ** weights.motion_power)
     return (total + weights.smoothness * cut
             + problem.inliers * _dimension_term(dims, sizes, weights))
 

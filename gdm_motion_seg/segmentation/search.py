@@ -15,6 +15,7 @@ import math
 import time
 
 import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
@@ -23,6 +24,7 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation import energy
 from gdm_motion_seg.segmentation.energy import Weights
+from gdm_motion_seg.segmentation.islands import flow_islands
 from gdm_motion_seg.segmentation.problem import Problem
 
 SAMPLE = 8
@@ -49,6 +51,8 @@ EXCHANGES = 2
 """Rounds in which motions of the best partitions are exchanged, merged and added."""
 EXCHANGE_EFFORT = 0.5
 """Effort below which no motions are exchanged: a stream corrects itself as it goes on."""
+ISLANDS = 12
+"""Islands of flow that are tried as motions."""
 FAR = 40.0
 """A candidate that lies so far above the best is not worth settling."""
 LOOSE = 1.0
@@ -73,7 +77,7 @@ class Candidate:
     costs: FloatArray
     """(K, N) cost of every point under every motion."""
     energy: float
-    """J without the price of the motions."""
+    """J."""
 
     @property
     def n_motions(self) -> int:
@@ -120,13 +124,6 @@ class MotionSearch:
         self._n = len(problem.y1)
         self._pace = 0.0
 
-    def total(self, candidate: Candidate) -> float:
-        """Compute J with the price of the motions."""
-        weights, inliers = self._weights, self._problem.inliers
-        shares = _followers(candidate, weights.core) / inliers
-        return float(candidate.energy + weights.motion * candidate.n_motions
-                     + weights.motion_share * inliers * (shares ** weights.motion_power).sum())
-
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
         """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
         rotations, ts, costs = self._proposals()
@@ -144,7 +141,7 @@ class MotionSearch:
             self._exchange(settled, rotations, ts, costs, n_motions)
         if n_motions in settled:
             return settled[n_motions]
-        return min(settled.values(), key=self.total, default=None)
+        return min(settled.values(), key=lambda c: c.energy, default=None)
 
     def follow(self, previous: IntArray, n_motions: int, max_motions: int) -> Candidate | None:
         """Start from the labels of the last frame; None if nothing of it holds."""
@@ -169,7 +166,7 @@ class MotionSearch:
 
     def _count_inliers(self, found: dict[int, list[Candidate]]) -> None:
         """Take the most points that a few motions explain for all inliers; value all anew."""
-        most = max((_followers(c, self._weights.core).sum() for k in found for c in found[k]
+        most = max((_followers(c, self._weights.core) for k in found for c in found[k]
                     if k <= DESCENDED_MOTIONS), default=self._n)
         self._problem = self._problem._replace(inliers=min(MISSED * most, float(self._n)))
         for k in found:
@@ -307,6 +304,7 @@ class MotionSearch:
         One motion is exchanged for the best proposal, two motions of a larger partition are
         merged, or a proposal is added to a smaller one.
         """
+        islands = flow_islands(self._problem, self._weights.smallest, self._some(ISLANDS))
         for k in sorted(settled):
             if k != n_motions and (n_motions or k > DESCENDED_MOTIONS):
                 continue
@@ -320,6 +318,10 @@ class MotionSearch:
                         return
                     improved |= self._offer(settled, k,
                                             self._with_proposal(smaller, rotations, ts, costs))
+                    for island in islands:
+                        if not self._budget.allows(3.0 * self._pace):
+                            return
+                        improved |= self._offer(settled, k, self._with_island(smaller, island))
                 if k + 1 in settled:
                     for i in range(k):
                         for j in range(i + 1, k + 1):
@@ -362,6 +364,11 @@ class MotionSearch:
                             np.concatenate([candidate.rotations, rotations[best:best + 1]]),
                             np.concatenate([candidate.ts, ts[best:best + 1]]))
 
+    def _with_island(self, candidate: Candidate, island: npt.NDArray[np.bool_]) -> Candidate:
+        """Make a motion of an island of flow."""
+        labels, count = _closed_up(np.where(island, candidate.n_motions, candidate.labels), 1)
+        return self._fitted(labels, count)
+
     def _merged(self, candidate: Candidate, i: int, j: int) -> Candidate:
         """Make one motion of two."""
         labels = np.where(candidate.labels == j, i, candidate.labels)
@@ -380,7 +387,7 @@ class MotionSearch:
                 break
             for trial in (self._without(current, k),
                           *(self._merged(current, j, k) for j in range(k))):
-                if self.total(trial) < self.total(best):
+                if trial.energy < best.energy:
                     best = trial
         return best if best is current else self._settle(best, 1)
 
@@ -400,7 +407,7 @@ class MotionSearch:
                             self._weights.smoothness, 3)
         if self._budget.allows(self._pace):
             trial = self._settle(trial, 1)
-        return trial if self.total(trial) < self.total(current) else current
+        return trial if trial.energy < current.energy else current
 
 
 def draw_samples(pool: IntArray, count: int, centres: IntArray | None,
@@ -437,10 +444,10 @@ def cover(costs: FloatArray, k: int, cap: float, rng: np.random.Generator) -> In
     return np.where(own.min(axis=0) >= cap, -1, own.argmin(axis=0))
 
 
-def _followers(candidate: Candidate, core: float) -> IntArray:
-    """Count the points of each motion that follow it (m_k)."""
+def _followers(candidate: Candidate, core: float) -> int:
+    """Count the points that follow their motion."""
     own = candidate.labels == np.arange(candidate.n_motions)[:, None]
-    return np.asarray((own & (candidate.costs <= core)).sum(axis=1))
+    return int((own & (candidate.costs <= core)).sum())
 
 
 def _closed_up(previous: IntArray, smallest: int) -> tuple[IntArray, int]:

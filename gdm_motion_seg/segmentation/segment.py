@@ -123,7 +123,7 @@ def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generat
                        kind='stable')
     rank = np.empty(best.n_motions + 1, np.int64)
     rank[order], rank[-1] = np.arange(best.n_motions), OUTLIER
-    return rank[best.labels], best.costs[order], search.total(best)
+    return rank[best.labels], best.costs[order], best.energy
 
 
 def _is_more_than_chance(problem: Problem, found: Candidate, weights: Weights) -> bool:
