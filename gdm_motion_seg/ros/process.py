@@ -25,8 +25,8 @@ from gdm_motion_seg.resources import resource
 
 DOMAINS = range(1, 101)
 """Domain ids whose ports are free on every operating system (0 is the default one)."""
-DISCOVERY_PORT, PORTS_PER_DOMAIN, FIRST_PARTICIPANT = 7400, 250, 10
-"""How DDS chooses its ports (RTPS specification, section 9.6.1)."""
+DISCOVERY_PORT, PORTS_PER_DOMAIN, PARTICIPANTS = 7400, 250, range(10, 30, 2)
+"""How DDS chooses its ports (RTPS specification, section 9.6.1), for ten participants."""
 STOP_S = 10.0
 
 
@@ -51,15 +51,17 @@ def _claim(domain: int) -> bool:
     Take a domain; returns False if somebody has it.
 
     The ports of a domain are the same for everybody who could meet there (in other containers
-    with this network, too). DDS uses them for UDP alone: that of the first participant tells
-    whether there is one, and the same number for TCP is free to be the sign of our claim.
+    with this network, too). DDS uses them for UDP alone: those of the first participants tell
+    whether there are any (a process that is in other domains, too, does not begin with the first),
+    and the same number for TCP is free to be the sign of our claim.
     """
     port = DISCOVERY_PORT + PORTS_PER_DOMAIN * domain
     claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         claim.bind(('127.0.0.1', port))
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
-            participant.bind(('127.0.0.1', port + FIRST_PARTICIPANT))
+        for offset in PARTICIPANTS:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as participant:
+                participant.bind(('127.0.0.1', port + offset))
     except OSError:
         claim.close()
         return False

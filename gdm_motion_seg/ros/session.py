@@ -20,6 +20,7 @@ from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.ros.process import dds_here
 
 POLL_S = 0.01
+AGAIN_S = 5.0
 
 
 class Session:
@@ -58,16 +59,25 @@ class Session:
         except ExternalShutdownException:
             pass
 
-    def call(self, service_type: Any, service: str, request: Any, timeout: float = 10.0) -> Any:
-        """Call a service and return its response."""
+    def call(self, service_type: Any, service: str, request: Any, timeout: float = 10.0,
+             again: float = AGAIN_S) -> Any:
+        """
+        Call a service and return its response.
+
+        Discovery has two ends: that a server is seen here does not mean that it sees us yet, and
+        its response may get lost (or the server that is seen has just been killed). So the request
+        is sent ``again`` after some seconds; infinity for one that must not come twice.
+        """
         client = self.node.create_client(service_type, service)
+        deadline, futures = time.monotonic() + timeout, []
         try:
             if not client.wait_for_service(timeout):
                 raise GdmMotionSegError(f'there is no service {service}')
-            future = client.call_async(request)
-            if not wait_until(future.done, timeout):
-                raise GdmMotionSegError(f'{service} did not answer within {timeout:g} s')
-            return future.result()
+            while (left := deadline - time.monotonic()) > 0:
+                futures.append(client.call_async(request))
+                if wait_until(lambda: any(f.done() for f in futures), min(left, again)):
+                    return next(f for f in futures if f.done()).result()
+            raise GdmMotionSegError(f'{service} did not answer within {timeout:g} s')
         finally:
             self.node.destroy_client(client)
 

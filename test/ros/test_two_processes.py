@@ -29,6 +29,7 @@ from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
 KEYPOINTS = '/motion_seg/keypoints'
 CLOUD = 'sensor_msgs/msg/PointCloud2'
 CYCLES = 10
+ONCE = float('inf')
 FAST = {'diagnostics_period_s': 0.1}
 RELIABLE = {**FAST, 'image_reliability': 'reliable'}
 
@@ -68,10 +69,19 @@ def feed(scene, images, recorder, indices, start=10**9):
         assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > known, 180)
 
 
+STATE_AFTER = {Transition.TRANSITION_CONFIGURE: 'inactive',
+               Transition.TRANSITION_ACTIVATE: 'active',
+               Transition.TRANSITION_DEACTIVATE: 'inactive',
+               Transition.TRANSITION_CLEANUP: 'unconfigured'}
+
+
 def change_state(session, transition):
-    """Ask the node for a transition."""
+    """Ask the node for a transition, once; returns whether it came about."""
     request = ChangeState.Request(transition=Transition(id=transition))
-    return session.call(ChangeState, '/motion_seg/change_state', request, 180).success
+    try:
+        return session.call(ChangeState, '/motion_seg/change_state', request, 60, ONCE).success
+    except GdmMotionSegError:  # on a busy machine the response may get lost
+        return state(session) == STATE_AFTER[transition]
 
 
 def state(session):
@@ -126,7 +136,8 @@ def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path)
         assert state(session) == 'unconfigured'
         request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
         try:
-            assert not session.call(ChangeState, '/motion_seg/change_state', request, 1.0).success
+            assert not session.call(ChangeState, '/motion_seg/change_state', request, 1.0,
+                                    ONCE).success
         except GdmMotionSegError as error:  # rclpy of Jazzy sends no response then
             assert 'did not answer' in str(error)
         assert state(session) == 'unconfigured'
@@ -134,8 +145,8 @@ def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path)
         assert 'Traceback' not in node.output()
 
 
-def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tmp_path, recorder,
-                                                              record_property):
+def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
+        session, scene, tmp_path, recorder, record_testsuite_property):
     images = camera(session)
     endless = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
                'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000,
@@ -152,7 +163,7 @@ def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(session, scene, tm
         seconds = time.monotonic() - start
         # It should end within 2 s. How busy the machine is decides no test, so it may take longer
         # here; NodeProcess kills what takes much longer, and the code is then not 0.
-        record_property('seconds_from_sigint_to_end', round(seconds, 3))
+        record_testsuite_property('seconds_from_sigint_to_end', round(seconds, 3))
         print(f'ended {seconds:.2f} s after SIGINT')
         assert code == 0, node.output()
         assert 'Traceback' not in node.output()
