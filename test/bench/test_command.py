@@ -32,6 +32,7 @@ def parse(*words):
 
 
 def test_a_run_leaves_json_csv_and_plots_and_prints_a_table(tmp_path, capsys, in_this_process):
+    pytest.importorskip('matplotlib')
     args = parse('synthetic', '--methods', 'magsac,ref', '--seeds', '1', '--pairs', '/0',
                  '--json', str(tmp_path / 'out' / 's.json'), '--csv', str(tmp_path / 's.csv'),
                  '--plots', str(tmp_path / 'plots'))
@@ -53,6 +54,8 @@ def test_a_run_leaves_json_csv_and_plots_and_prints_a_table(tmp_path, capsys, in
 
 
 def test_adelaide_gives_every_promised_key(tmp_path, in_this_process):
+    pytest.importorskip('poselib')
+    pytest.importorskip('matplotlib')
     rng = np.random.default_rng(0)
     data = np.vstack([rng.uniform(0, 480, (2, 60)), np.ones(60), rng.uniform(0, 480, (2, 60)),
                       np.ones(60)])

@@ -287,7 +287,7 @@ def test_a_reader_that_goes_away_is_no_error(here, two_images):
     process = subprocess.Popen(command('segment', *two_images, '--json', '-', '--overwrite'),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
-    assert process.wait(60) == 0
+    assert process.wait(300) == 0
     assert process.stderr.read() == b''
 
 
