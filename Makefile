@@ -6,7 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILED := $(VENV)/.compiled
 JOBS ?= 2
+TESTS ?= test
+COVERAGE ?= 90
 FUZZ_INPUTS ?= 100000
+DEMO_FLAGS ?=
 
 .PHONY: help venv demo test coverage fuzz clean
 
@@ -25,7 +28,7 @@ $(READY): setup.py
 venv: $(READY)  ## prepare .venv and nothing else
 
 demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, leave pictures in demo/
-	$(BIN)/gdm-motion-seg demo --out demo --overwrite
+	$(BIN)/gdm-motion-seg demo --out demo --overwrite $(DEMO_FLAGS)
 
 $(COMPILED): $(READY)
 	@echo 'Compiling once what is compiled at run time; it is kept beside the sources.'
@@ -33,13 +36,13 @@ $(COMPILED): $(READY)
 		from gdm_motion_seg.ros.warm_up import warm_up; warm_up(PipelineConfig())'
 	@touch $@
 
-test: $(COMPILED)  ## every test, the linters and the type checks
+test: $(COMPILED)  ## every test, the linters and the type checks (TESTS=test/synth for some)
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
 
 coverage: $(READY)  ## every test, with the share of lines that they reach (at least 90 %)
-	$(BIN)/python -m pytest -n $(JOBS) --cov --cov-report=term:skip-covered --cov-report=html \
-		--cov-fail-under=90
+	$(BIN)/python -m pytest -n $(JOBS) $(TESTS) --cov --cov-report=term:skip-covered --cov-report=html \
+		--cov-fail-under=$(COVERAGE)
 
 fuzz: $(READY)  ## random messages and files into every conversion and reader (FUZZ_INPUTS=100000)
 	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz

@@ -1,65 +1,94 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every command in the README and the docs is run, or named here with the reason why not."""
+"""
+Every command in the README and the docs is run, or named here with the reason why not.
 
+A command that would take minutes is run with a smaller input: SMALLER says how.
+"""
+
+from functools import partial
+import os
 from pathlib import Path
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 
 import cv2
 import numpy as np
 import pytest
+from scipy.io import savemat
 
-from gdm_motion_seg.cli.main import build_parser, main
+from gdm_motion_seg.bench import engine, latency, node, soak
+from gdm_motion_seg.cli.main import COMMANDS, main
+from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg.io.scene_bags import SceneOptions
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of
 from gdm_motion_seg.msgs.keypoints import KEYPOINT
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.ros.process import dds_environment, NodeProcess
 from gdm_motion_seg.synth import Renderer, scene_named
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = sorted([ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', *(ROOT / 'docs').glob('*.md')])
+PAGES = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md')])
 FENCE = re.compile(r'^```(\w*)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r'`([^`\n]+)`')
 SHELL = ('console', 'bash', 'sh')
-COMMAND = re.compile(r'(\.venv/bin/)?(gdm-motion-seg|make|ros2|colcon|pip|python3?) ')
+COMMAND = re.compile(r'(\.venv/bin/)?(gdm-motion-seg|make|ros2|colcon|rosdep|pip|python3?|export|'
+                     r'source|pre-commit|motion_seg_node) ')
 
 NOT_RUN = {
-    'make': 'it would run within itself; its target is looked up in the Makefile',
-    'gdm-motion-seg bench':
-        'it takes minutes or a data set; its flags are checked, and test/bench runs it',
-    'gdm-motion-seg demo': 'it takes a minute; its flags are checked, and its parts are tested',
-    'gdm-motion-seg replay': 'it wants a listener; its flags are checked, and test/ros runs it',
-    'python -m pytest': 'it is what runs this',
-    'python -m mypy': 'a part of "make test"',
-    'python test/test_architecture.py':
-        'it writes into the source tree; a test holds the result equal',
-    'python -m gdm_motion_seg.ros.parameter_file':
-        'it writes into the source tree; a test holds the result equal',
+    'make venv': 'it wants the network; whoever runs "make test" has just run it',
     'pip install': 'it wants the network; "make venv" installs the same',
+    'pre-commit install': 'it wants the network, and changes the git configuration',
     'git clone': 'it wants a place to clone from',
-    'cd': 'it belongs to the colcon workspace of the line before it',
-    'source': 'it belongs to the colcon workspace of the line before it',
-    'rosdep': 'it wants ROS 2 with rosdep and the network',
-    'colcon': 'it wants ROS 2 with colcon; test/ros builds the package where it is installed',
-    'ros2': 'it wants ROS 2 with ros2cli; test/ros runs it where it is installed',
-    'ros2 launch': 'it wants ROS 2 with launch; test/ros runs it where it is installed',
-    'sros2': 'it wants ROS 2 with security tools',
+    'rosdep install': 'it wants ROS 2 with rosdep, and the network',
+    'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
+                    'another folder',
+    'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
 }
+"""Commands that are not run by a test, with the reason."""
+
+TOOLS = {'ros2': 'ros2cli', 'colcon': 'colcon', 'source': 'colcon', 'export': 'ros2cli'}
+"""Commands that come with a ROS 2 installation, and are run where there is one."""
+
+ONE_RUN = ['--seeds', '1', '--jobs', '1']
+FEW_METHODS = ['--methods', 'gdm,magsac']
+SMALLER = {
+    'make demo': ['DEMO_FLAGS=--scene two_movers --frames 20 --size 320x240'],
+    'make test': ['TESTS=test/test_copyright.py', 'JOBS=1'],
+    'make coverage': ['TESTS=test/test_copyright.py', 'JOBS=1', 'COVERAGE=0'],
+    'make fuzz': ['FUZZ_INPUTS=20', 'JOBS=1'],
+    'python -m pytest test/synth': ['-k', 'truth'],
+    'gdm-motion-seg synth': ['--frames', '6'],
+    'gdm-motion-seg bench hopkins155': [*ONE_RUN, *FEW_METHODS],
+    'gdm-motion-seg bench adelaide': [*ONE_RUN, *FEW_METHODS],
+    'gdm-motion-seg bench kt3dmoseg': [*ONE_RUN, *FEW_METHODS],
+    'gdm-motion-seg bench synthetic': [*ONE_RUN, *FEW_METHODS, '--pairs', 'motions=2/0'],
+    'gdm-motion-seg bench engine': ['--seeds', '1'],
+    'gdm-motion-seg bench soak': ['--minutes', '0.1'],
+}
+"""What is added to a command so that it takes seconds; the last of two equal flags counts."""
 
 
 def commands():
-    """Yield every command in a shell block, with continued lines joined."""
+    """Yield every command of a shell block, with continued lines joined, and of running text."""
     for page in PAGES:
-        for language, block in FENCE.findall(page.read_text(encoding='utf-8')):
+        text = page.read_text(encoding='utf-8')
+        for language, block in FENCE.findall(text):
             for line in block.replace('\\\n', ' ').splitlines():
                 line = line.partition(' # ')[0].strip().removeprefix('$ ')
                 if not line or line.startswith('#'):
                     continue
                 if language in SHELL or (not language and COMMAND.match(line + ' ')):
-                    yield re.sub(r'^\.venv/bin/', '', line)
+                    yield ' '.join(line.removeprefix('.venv/bin/').split())
+        for span in SPAN.findall(FENCE.sub('', text)):
+            if COMMAND.match(span):
+                yield span.removeprefix('.venv/bin/')
 
 
 def python_blocks():
@@ -67,6 +96,12 @@ def python_blocks():
         for language, block in FENCE.findall(page.read_text(encoding='utf-8')):
             if language == 'python':
                 yield pytest.param(block, id=page.name)
+
+
+def longest_start(command, table):
+    """Return what a table says of the longest beginning of a command that it knows."""
+    known = [start for start in table if f'{command} '.startswith(f'{start} ')]
+    return table[max(known, key=len)] if known else None
 
 
 @pytest.fixture(scope='module')
@@ -84,37 +119,202 @@ def desk(tmp_path_factory, small_bag):
     video.close()
     for name, i in (('first', 0), ('second', 5)):
         cv2.imwrite(str(folder / f'{name}.png'), renderer.frame(i).image)
+    write_data_sets(folder / 'DIR')
     return folder
 
 
-def reason_not_to_run(command):
-    matching = [start for start in NOT_RUN if f'{command} '.startswith(f'{start} ')]
-    return NOT_RUN[max(matching, key=len)] if matching else None
+def write_data_sets(folder):
+    """Write one small pair of each data set, in its own format."""
+    for name in ('hopkins155', 'adelaidermf_f', 'kt3dmoseg/frames/Seq000_Clip01'):
+        (folder / name).mkdir(parents=True)
+    pair = make_scene(Scene(n_points=120, n_motions=2, outliers=0.2), np.random.default_rng(0))
+    width, height = pair.image_size
+    ones = np.ones(len(pair.x1))
+    first, last = (np.vstack([x.T, ones]) for x in (pair.x1, pair.x2))
+    good = pair.truth >= 0
+    savemat(folder / 'hopkins155' / 'cars1_truth.mat', {
+        'y': np.stack([first, last], axis=2)[:, good], 's': pair.truth[good] + 1, 'width': width,
+        'height': height})
+    picture = np.zeros((height, width, 3), np.uint8)
+    savemat(folder / 'adelaidermf_f' / 'cube.mat', {
+        'data': np.vstack([first, last]), 'label': pair.truth + 1, 'img1': picture})
+    savemat(folder / 'kt3dmoseg' / 'Seq000_Clip01.mat', {'Data': {
+        'ySparse': np.stack([first, first, first, first, last], axis=2)[:, good],
+        'visibleSparse': np.ones((int(good.sum()), 5), np.uint8),
+        'GtLabel': pair.truth[good] + 1}})
+    cv2.imwrite(str(folder / 'kt3dmoseg/frames/Seq000_Clip01/000001.png'), picture)
 
 
-def check_without_running(command):
-    words = shlex.split(command)
-    if words[0] == 'gdm-motion-seg':
-        build_parser(words[1]).parse_args(words[1:])
-    if words[0] == 'make' and len(words) > 1:
-        assert f'\n{words[1]}:' in (ROOT / 'Makefile').read_text(encoding='utf-8')
+@pytest.fixture(scope='module')
+def checkout(tmp_path_factory):
+    """Give a checkout that may be written into, with the environment of this one."""
+    folder = tmp_path_factory.mktemp('checkout')
+    names = ('LICENSE', 'Makefile', 'README.md', 'setup.py', 'setup.cfg', 'pyproject.toml',
+             'package.xml', 'config', 'docs', 'launch', 'resource', 'test')
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        copy(ROOT / name, folder / name)
+    # Links, so that what is compiled and checked already is not compiled and checked again.
+    for name in ('gdm_motion_seg', '.mypy_cache'):
+        if (ROOT / name).exists():
+            (folder / name).symlink_to(ROOT / name)
+    (folder / '.venv').symlink_to(sys.prefix)
+    return folder
+
+
+def run_make(words, folder):
+    if not (folder / '.venv' / '.ready').exists():
+        pytest.skip('needs the environment that "make venv" makes')
+    # It is ready, whatever the times of its files say.
+    ready = ['-o', '.venv/.ready', '-o', '.venv/.compiled']
+    subprocess.run([words[0], *ready, *words[1:]], cwd=folder, check=True)
+
+
+def run_python(words, folder):
+    before = {name: (folder / name).read_bytes()
+              for name in ('README.md', 'config/motion_seg.yaml', 'docs/ros.md')}
+    subprocess.run([sys.executable, *words[1:]], cwd=folder, check=True)
+    # Those that write do so from the settings, and what they write is there already.
+    assert before == {name: (folder / name).read_bytes() for name in before}
+
+
+def shorten_measurements(monkeypatch):
+    """Let benchmarks without a flag for it measure for seconds only."""
+    small = SceneOptions('small_mover', 40, (320, 240), 10.0)
+    monkeypatch.setattr(node, 'OPTIONS', small)
+    monkeypatch.setattr(soak, 'OPTIONS', {'raw': small})
+    monkeypatch.setattr(latency, 'WARM_UP_FRAMES', 3)
+    monkeypatch.setattr(latency, 'FRAMES', 12)
+    monkeypatch.setattr(latency, 'GROWTH_FRAMES', 9)
+    monkeypatch.setattr(latency, 'measure', partial(latency.measure, size=(320, 240),
+                                                    large=(400, 300)))
+    monkeypatch.setattr(engine, 'measure', partial(engine.measure, n_points=30, n_many=60,
+                                                   n_restarts=2))
+
+
+PACKAGES = {'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
+            'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy']}
+"""Packages that some commands need, and not everybody has."""
+
+
+def run_own(words, monkeypatch):
+    for package in longest_start(' '.join(words[1:]), PACKAGES) or ():
+        pytest.importorskip(package)
+    if '--plots' in words:
+        pytest.importorskip('matplotlib')
+    shorten_measurements(monkeypatch)
+    if len(words) == 2 or words[2] == 'NAME':
+        words = [*words[:2], '--help']  # it is only named, not what it is to work on
+    elif words[1] not in ('bench', 'replay'):
+        words = [*words, '--overwrite']
+    try:
+        assert main(words[1:]) == 0
+    except SystemExit as end:
+        assert end.code == 0
+
+
+def needs_tool(tool):
+    if shutil.which('colcon' if tool == 'colcon' else 'ros2') is None:
+        pytest.skip(f'needs {tool}, which does not come from PyPI wheels')
+
+
+def run_until_ready(words, environment):
+    """Run something that goes on until Ctrl-C, and press that when the node is ready."""
+    process = subprocess.Popen(
+        words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    said = []
+    try:
+        for line in process.stdout:
+            said.append(line)
+            if 'ready after' in line:
+                break
+        process.send_signal(signal.SIGINT)
+        said += process.communicate(timeout=60)[0]
+    finally:
+        process.kill()
+    assert process.returncode in (0, -signal.SIGINT), ''.join(said)
+    assert any('ready after' in line for line in said) and 'Traceback' not in ''.join(said), said
+
+
+def run_ros2(words, desk, tmp_path):
+    environment = {**os.environ, **dds_environment()}
+    if shutil.which('rviz2') is None:
+        words = [word for word in words if word != 'rviz:=true']
+    if words[1] in ('launch', 'run'):
+        if subprocess.run(['ros2', 'pkg', 'prefix', 'gdm_motion_seg'],
+                          capture_output=True).returncode:
+            pytest.skip('needs the package in a ROS 2 workspace')
+        if '--show-args' in words:
+            subprocess.run(words, env=environment, check=True)
+        else:
+            words = [f'bag:={desk / "recording"}' if w == 'bag:=scene' else w for w in words]
+            run_until_ready(words, environment)
+        return
+    if words[1] == 'pkg':
+        subprocess.run(words, env=environment, check=True)
+        return
+    from gdm_motion_seg.ros.session import Session
+    from lifecycle_msgs.srv import ChangeState, GetState
+    with Session() as session, NodeProcess({'autostart': False}, log=tmp_path / 'log') as running:
+        session.call(GetState, '/motion_seg/get_state', GetState.Request(), 180)
+        if words[1] == 'lifecycle':
+            configure = ChangeState.Request()
+            configure.transition.id = configure.transition.TRANSITION_CONFIGURE
+            assert session.call(ChangeState, '/motion_seg/change_state', configure, 180,
+                                float('inf')).success
+        done = subprocess.run([*words, '--no-daemon', '--spin-time', '5'], env=environment,
+                              capture_output=True, text=True)
+        assert done.returncode == 0, (done, running.output())
+        assert 'not' not in done.stdout.lower().split(), done.stdout
+
+
+def run_in_workspace(words, tmp_path):
+    """Run commands of a colcon workspace; ``source`` after what it needs."""
+    source = tmp_path / 'src' / 'gdm_motion_seg'
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(
+        '.git', '.venv', '__pycache__', 'demo', 'build', 'install', 'log', '.*_cache',
+        '*.egg-info', '.coverage*', 'htmlcov'))
+    build = 'colcon build --packages-select gdm_motion_seg'
+    script = build if words[0] == 'colcon' else f'{build} && {shlex.join(words)}'
+    subprocess.run(['bash', '-c', f'{script} && test -d install/gdm_motion_seg'], cwd=tmp_path,
+                   check=True)
 
 
 @pytest.mark.parametrize('command', list(dict.fromkeys(commands())))
-def test_a_documented_command_works(command, desk, monkeypatch):
-    monkeypatch.chdir(desk)
-    reason = reason_not_to_run(command)
+def test_a_documented_command_works(command, desk, checkout, monkeypatch, tmp_path):
+    reason = longest_start(command, NOT_RUN)
     if reason:
-        check_without_running(command)
         pytest.skip(reason)
-    words = shlex.split(command)
+    words = [*shlex.split(command), *(longest_start(command, SMALLER) or ())]
+    if words[0] in TOOLS:
+        needs_tool(TOOLS[words[0]])
+    monkeypatch.chdir(desk)
     if words[0] == 'gdm-motion-seg':
-        try:
-            assert main([*words[1:], '--overwrite']) == 0
-        except SystemExit as end:  # --help and --version
-            assert end.code == 0
+        run_own(words, monkeypatch)
+    elif words[0] == 'make':
+        run_make(words, checkout)
+    elif words[0] == 'python':
+        run_python(words, checkout)
+    elif words[0] == 'ros2':
+        run_ros2(words, desk, tmp_path)
+    elif words[0] in ('colcon', 'source'):
+        run_in_workspace(words, tmp_path)
     else:
-        subprocess.run(words, check=True)
+        subprocess.run(['bash', '-c', command], check=True)
+
+
+def test_every_command_is_documented():
+    documented = {shlex.split(command)[1] for command in commands()
+                  if command.startswith('gdm-motion-seg ')}
+    assert documented | {'demo'} >= set(COMMANDS)
+
+
+def test_no_reason_speaks_of_a_command_that_is_gone():
+    found = list(commands())
+    gone = [start for start in (*NOT_RUN, *SMALLER)
+            if not any(f'{command} '.startswith(f'{start} ') for command in found)]
+    assert gone == []
 
 
 @pytest.mark.parametrize('block', list(python_blocks()))
