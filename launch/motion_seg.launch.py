@@ -96,7 +96,8 @@ def motion_seg(value, sim_time):
 
 def bag_player(value):
     """Return the package's own player: unlike ``ros2 bag play`` it waits for a listener."""
-    command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '60',
+    # For long: on a fresh machine the node compiles for minutes before it listens.
+    command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '1200',
                '--rate', value['bag_rate']]
     if value['bag_loop'] == 'true':
         command.append('--loop')

@@ -72,6 +72,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has enough of it; nothing may be written to it at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except ModuleNotFoundError as error:
+        package = (error.name or '').partition('.')[0]
+        if package in ('', 'gdm_motion_seg'):
+            raise
+        return _complain(command, f'it needs the Python package {package}, which is not installed '
+                                  f'(pip install {package})')
     except OSError as error:
         where = f'{error.filename}: ' if error.filename else ''
         return _complain(command, f'{where}{error.strerror or error}')

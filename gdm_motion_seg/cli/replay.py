@@ -33,6 +33,8 @@ def run(args: argparse.Namespace) -> int:
         from gdm_motion_seg.ros.replay import BagPlayer
         from gdm_motion_seg.ros.session import Session
     except ImportError as error:
+        if error.name == 'rosbags':
+            raise  # it is no part of ROS 2
         raise MissingDependencyError(f'replay needs ROS 2 ({error}): source its set-up, or '
                                      "pip install 'gdm_motion_seg[jazzy]'") from None
     renamed = {name: new or name for name, _, new in (t.partition(':=') for t in args.topic)}

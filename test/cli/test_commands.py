@@ -6,6 +6,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -319,6 +320,22 @@ def test_everything_but_the_node_works_without_ros(here, two_images, small_bag):
         done = without_ros(*words)
         assert done.returncode == 2 and 'needs ROS 2' in done.stderr.splitlines()[-1], done.stderr
         assert 'Traceback' not in done.stderr
+
+
+def test_a_missing_package_is_named_in_one_sentence(here, two_images, small_bag):
+    def without(package, *words):
+        block = re.sub(r'blocked = {.*?}', f'blocked = {{{package!r}}}', BLOCK_ROS, flags=re.S)
+        return subprocess.run([sys.executable, '-c', block, *map(str, words)],
+                              capture_output=True, text=True)
+
+    # rosbags is no package of the distributions that ROS 2 runs on.
+    assert without('rosbags', 'segment', *two_images).returncode == 0
+    for words in (('bag', small_bag[0]), ('synth', 'out'), ('replay', small_bag[0])):
+        done = without('rosbags', *words)
+        assert done.returncode == 2 and done.stderr.count('\n') == 1, done.stderr
+        if words[0] != 'replay' or 'ROS 2' not in done.stderr:
+            assert 'needs the Python package rosbags' in done.stderr
+    assert 'package psutil' in without('psutil', 'bench', 'node').stderr
 
 
 def test_the_node_says_in_one_sentence_that_it_needs_ros():
