@@ -10,6 +10,8 @@ from gdm_motion_seg.settings import Config, setting
 
 AUTO = 0
 """``n_motions``: let the segmentation find the number of motions."""
+LEAST_EFFORT = 0.01
+"""Below this, ``effort`` would leave no start at all."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class SegmentationConfig(Config):
         low=0.0, high=100.0, unit='px')
     effort: float = setting(
         1.0, 'Share of the starts of a full search that are made; less is faster and misses more.',
-        low=0.01, high=1.0)
+        low=LEAST_EFFORT, high=1.0)
     time_budget_ms: float = setting(
         0.0, 'Time after which the search answers with the best found so far; 0 for no limit.',
         low=0.0, high=60000.0, unit='ms')

@@ -43,23 +43,23 @@ class Weights(NamedTuple):
 
     cap: float = 8.0
     """Most that a point can cost its motion: 4 standard deviations."""
-    outlier: float = 6.8
+    outlier: float = 6.5
     """
     Price of an outlier.
 
     A little below the cap: what no motion explains stays only with neighbours that move alike.
     """
-    smoothness: float = 2.2
+    smoothness: float = 2.3
     """lambda."""
-    coding: float = 0.3
+    coding: float = 0.27
     """eta."""
     global_dimension: float = 0.12
     """a."""
-    mean_dimension: float = 0.82
+    mean_dimension: float = 0.58
     """b."""
-    motion: float = 16.0
+    motion: float = 18.0
     """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.65
+    motion_share: float = 0.55
     """gamma: a part of a motion has a lower dimension than the whole; a split must gain more."""
     motion_power: float = 0.25
     """delta: what a split gains that way falls with the part, and so does its price."""
@@ -89,17 +89,24 @@ def members_of(labels: IntArray, k: int) -> IntArray:
 
 
 @njit(cache=True, nogil=True)
+def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray, ts: FloatArray,
+               weights: Weights) -> None:
+    """Fit motion k to its points from nowhere, in place."""
+    members = members_of(labels, k)
+    if len(members):
+        fit_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
+                  weights.cap)
+    else:
+        rotations[k] = np.eye(3)
+        ts[k] = np.array([1.0, 0.0, 0.0])
+
+
+@njit(cache=True, nogil=True)
 def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> None:
     """Fit every motion to its points from nowhere, in place."""
     for k in range(len(rotations)):
-        members = members_of(labels, k)
-        if len(members):
-            fit_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
-                      weights.cap)
-        else:
-            rotations[k] = np.eye(3)
-            ts[k] = np.array([1.0, 0.0, 0.0])
+        fit_motion(problem, labels, k, rotations, ts, weights)
 
 
 @njit(cache=True, nogil=True)
@@ -250,17 +257,19 @@ def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: Floa
 
 
 @njit(cache=True, nogil=True)
-def _dimension_term(dims: FloatArray, sizes: FloatArray, weights: Weights) -> float:
-    """Compute a GD + b D."""
-    power, mean, total = 0.0, 0.0, 0.0
+def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: Weights) -> float:
+    """Compute M (a GD + b D) and the price of the motions."""
+    power, mean, total, price = 0.0, 0.0, 0.0, 0.0
     for k in range(len(dims)):
         power += dims[k] ** weights.p
         mean += sizes[k] * dims[k]
         total += sizes[k]
+        price += (weights.motion + weights.motion_share * inliers
+                  * (sizes[k] / inliers) ** weights.motion_power)
     if total == 0.0:
-        return 0.0
-    return (weights.global_dimension * power ** (1.0 / weights.p)
-            + weights.mean_dimension * mean / total)
+        return price
+    return price + inliers * (weights.global_dimension * power ** (1.0 / weights.p)
+                              + weights.mean_dimension * mean / total)
 
 
 @njit(cache=True, nogil=True)
@@ -290,12 +299,8 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
     work, values, off, dims = np.empty((d, d)), np.empty(d), np.empty(d), np.zeros(n_motions)
     for k in range(n_motions):
         dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    for size in sizes:
-        share = size / problem.inliers
-        total += weights.motion + (weights.motion_share * problem.inliers
-                                   * share ** weights.motion_power)
     return (total + weights.smoothness * cut
-            + problem.inliers * _dimension_term(dims, sizes, weights))
+            + _motions_term(dims, sizes, problem.inliers, weights))
 
 
 @njit(cache=True, nogil=True)
@@ -335,7 +340,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
             if hopeless:
                 continue
             vector = problem.vectors[n]
-            now = _dimension_term(dims, sizes, weights)
+            now = _motions_term(dims, sizes, problem.inliers, weights)
             own_dim = 0.0
             counted = own >= 0 and costs[own, n] <= weights.core
             if own >= 0:
@@ -356,7 +361,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
                     sizes[target] += 1.0
                     dims[target] = _dimension(grams[target], work, values, off, weights.epsilon)
                 change = (local[k] - here
-                          + problem.inliers * (_dimension_term(dims, sizes, weights) - now))
+                          + _motions_term(dims, sizes, problem.inliers, weights) - now)
                 if change < best_change:
                     best, best_change = target, change
                     best_dim = dims[target] if target >= 0 else 0.0

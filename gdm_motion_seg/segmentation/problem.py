@@ -20,6 +20,8 @@ NEIGHBOURS = 8
 """Neighbours of a point, in (x, x'), with which it likes to share its motion."""
 POOL = 60
 """Neighbours from which the points of a proposal are drawn, at most."""
+SMALL_POOL = 25
+"""The same where a partition is known and proposals are only made for small new motions."""
 FLOW_CONTRAST = 0.3
 """Flow difference, over the distance, at which two neighbours are bound by 1 / e only."""
 CONTRAST_FLOOR_PX = 5.0
@@ -49,7 +51,8 @@ class Problem(NamedTuple):
     """How many points may follow a motion at all: N until the search knows better."""
 
 
-def pose_problem(correspondences: Correspondences, camera: Camera | None = None) -> Problem:
+def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
+                 pool: int = POOL) -> Problem:
     """Normalise, embed and connect the points of a pair."""
     c = correspondences
     k = (camera or Camera.guess(c.image_size)).matrix
@@ -57,7 +60,7 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None)
     flow = c.x2 - c.x1
     variance = NOISE_PX ** 2 + NOISE_OF_FLOW ** 2 * (flow ** 2).sum(axis=1)
     joint = np.hstack([c.x1, c.x2])
-    n_near = min(POOL + 1, len(c))
+    n_near = min(pool + 1, len(c))
     near = cKDTree(joint).query(joint, k=n_near)[1].reshape(len(c), n_near)
     first, neighbour, bond = _neighbour_graph(c.x1, flow, near[:, 1:NEIGHBOURS + 1])
     return Problem(
@@ -73,9 +76,10 @@ def _neighbour_graph(x1: FloatArray, flow: FloatArray,
     """Make the graph symmetric and weigh each edge by the agreement of the flow."""
     n = len(x1)
     one, other = np.repeat(np.arange(n), near.shape[1]), near.ravel()
-    edges = np.unique(np.minimum(one, other) * n + np.maximum(one, other))
-    a, b = edges // n, edges % n
-    a, b = a[a != b], b[a != b]
+    # Of an edge that both ends name, the one from the lower end stays.
+    mutual = (near[other] == one[:, None]).any(axis=1)
+    once = (one != other) & ((one < other) | ~mutual)
+    a, b = one[once], other[once]
     distance = np.linalg.norm(x1[a] - x1[b], axis=1)
     difference = np.linalg.norm(flow[a] - flow[b], axis=1)
     weight = np.exp(-difference / (FLOW_CONTRAST * (distance + CONTRAST_FLOOR_PX)))

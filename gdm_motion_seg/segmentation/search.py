@@ -35,7 +35,7 @@ PROPOSALS = 400
 """Proposals of a full search."""
 BATCH = 40
 """Proposals between two looks at the clock."""
-FRESH_PROPOSALS = 48
+FRESH_PROPOSALS = 24
 """Proposals for a new motion when the last frame is followed."""
 GROWTHS = 6
 """Partitions that are grown from proposals, each but the first from a random quarter of them."""
@@ -127,12 +127,13 @@ class MotionSearch:
     def search(self, n_motions: int, max_motions: int) -> Candidate | None:
         """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
         rotations, ts, costs = self._proposals()
-        most = n_motions or max_motions
+        # One more than asked for: two motions of a larger partition may be the one that is sought.
+        most = n_motions + 1 if n_motions else max_motions
         found: dict[int, list[Candidate]] = {}
         self._grow(rotations, ts, costs, most, found)
         self._count_inliers(found)
         for k in range(2, min(most, DESCENDED_MOTIONS) + 1):
-            if n_motions in (0, k):
+            if n_motions in (0, k - 1, k):
                 self._descend(costs, k, found)
         if n_motions > DESCENDED_MOTIONS:
             self._descend(costs, n_motions, found)
@@ -263,7 +264,7 @@ class MotionSearch:
                                 for s in starts])
         memberships, _ = descend(Monomials.of(self._problem.vectors), memberships, self._gdm)
         known: set[bytes] = set()
-        few_sweeps = replace(self._gdm, n3=min(self._gdm.n3, SWEEPS))
+        few_sweeps = replace(self._gdm, n3=min(self._gdm.n3, self._some(SWEEPS)))
         for start, labels in zip(starts, memberships.argmax(axis=1)):
             uncovered = start < 0
             partitions = [labels]
@@ -366,14 +367,23 @@ class MotionSearch:
 
     def _with_island(self, candidate: Candidate, island: npt.NDArray[np.bool_]) -> Candidate:
         """Make a motion of an island of flow."""
-        labels, count = _closed_up(np.where(island, candidate.n_motions, candidate.labels), 1)
-        return self._fitted(labels, count)
+        labels = np.where(island, candidate.n_motions, candidate.labels)
+        return self._with_fit(labels, candidate.n_motions,
+                              np.concatenate([candidate.rotations, np.eye(3)[None]]),
+                              np.concatenate([candidate.ts, np.zeros((1, 3))]))
 
     def _merged(self, candidate: Candidate, i: int, j: int) -> Candidate:
-        """Make one motion of two."""
+        """Make one motion of i and j, where i < j."""
         labels = np.where(candidate.labels == j, i, candidate.labels)
-        labels = labels - (labels > j)
-        return self._fitted(labels, candidate.n_motions - 1)
+        others = np.arange(candidate.n_motions) != j
+        return self._with_fit(labels - (labels > j), i, candidate.rotations[others].copy(),
+                              candidate.ts[others].copy())
+
+    def _with_fit(self, labels: IntArray, k: int, rotations: FloatArray,
+                  ts: FloatArray) -> Candidate:
+        """Fit motion k anew, and leave the others as they are."""
+        energy.fit_motion(self._problem, labels, k, rotations, ts, self._weights)
+        return self._valued(labels, rotations, ts)
 
     def _with_one_less(self, current: Candidate) -> Candidate:
         """

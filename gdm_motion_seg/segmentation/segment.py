@@ -17,7 +17,7 @@ from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.energy import NOISE_VARIANCES, Weights
 from gdm_motion_seg.segmentation.motion import estimate_motion
-from gdm_motion_seg.segmentation.problem import pose_problem, Problem
+from gdm_motion_seg.segmentation.problem import POOL, pose_problem, Problem, SMALL_POOL
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.search import Budget, Candidate, MotionSearch
 from gdm_motion_seg.segmentation.variants import partition_as_in_paper
@@ -77,7 +77,8 @@ def segment_correspondences(correspondences: Correspondences,
         return MotionSegmentation.empty(n, reason)
     budget = Budget(max(config.time_budget_ms * 1e-3 - GEOMETRY_SECONDS_PER_POINT * n, 1e-6)
                     if config.time_budget_ms else 0.0)
-    problem = pose_problem(correspondences, camera)
+    problem = pose_problem(correspondences, camera,
+                           POOL if previous_labels is None else SMALL_POOL)
     if config.method == 'gdm':
         labels, costs, value = _search(problem, config, np.random.default_rng(rng), budget,
                                        previous_labels)

@@ -11,7 +11,7 @@ import numpy as np
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.carry import carry_over
-from gdm_motion_seg.segmentation.config import SegmentationConfig
+from gdm_motion_seg.segmentation.config import LEAST_EFFORT, SegmentationConfig
 from gdm_motion_seg.segmentation.identity import MotionIdentities
 from gdm_motion_seg.segmentation.leftover import with_leftovers
 from gdm_motion_seg.segmentation.result import MotionSegmentation
@@ -22,6 +22,8 @@ COURSE = 15
 """Answers that make up the recent course."""
 RESIDUAL_FLOOR_PX = 0.05
 """Median residuals below this are all equally good."""
+LATER_SEARCH = 0.25
+"""Effort of a search after the first, as a share of it: to follow its answer does the rest."""
 CARRIED, FOLLOWED, SEARCHED = 0.0, 1.0, 2.0
 """How an answer was found, in its diagnostics under ``effort``."""
 
@@ -42,8 +44,9 @@ class StreamSegmenter:
         """Make a segmenter without a past."""
         self._config = config or SegmentationConfig()
         self._stream = stream or StreamConfig()
-        self._hurried = replace(
-            self._config, effort=self._config.effort * self._stream.search_effort)
+        effort = max(self._config.effort * self._stream.search_effort, LEAST_EFFORT)
+        self._first_search = replace(self._config, effort=effort)
+        self._later_search = replace(self._config, effort=max(LATER_SEARCH * effort, LEAST_EFFORT))
         self.reset()
 
     def reset(self) -> None:
@@ -65,7 +68,8 @@ class StreamSegmenter:
                 answer, effort = self._followed(correspondences, memory, rng, camera), FOLLOWED
         if answer is None:
             effort = SEARCHED
-            answer = segment_correspondences(correspondences, self._hurried, rng, camera=camera)
+            config = self._later_search if self._course else self._first_search
+            answer = segment_correspondences(correspondences, config, rng, camera=camera)
         answer = with_leftovers(correspondences, answer, self._config, camera)
         self._take_note(answer, effort)
         answer.diagnostics['effort'] = effort

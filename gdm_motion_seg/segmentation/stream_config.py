@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from gdm_motion_seg.segmentation.config import LEAST_EFFORT
 from gdm_motion_seg.settings import Config, setting
 
 
@@ -22,9 +23,9 @@ class StreamConfig(Config):
         150, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
         low=0, high=100000)
     search_effort: float = setting(
-        0.2, 'Effort of a full search in a stream, as a share of that for a single pair. It is no '
-        'time limit, so that the same images give the same answers, live and offline.',
-        low=0.01, high=1.0)
+        0.2, 'Effort of the first search in a stream, as a share of that for a single pair; later '
+        'ones take a quarter of it. It is no time limit, so that the same images give the same '
+        'answers, live and offline.', low=LEAST_EFFORT, high=1.0)
     rest: int = setting(
         5, 'Pairs after a full search in which a bad answer asks for no other.', low=0, high=10000)
     outlier_rise: float = setting(

@@ -63,8 +63,11 @@ def plain_energy(problem, labels, costs, weights):
         sizes.append(core.sum())
     global_dimension = sum(d ** weights.p for d in dims) ** (1.0 / weights.p)
     mean = np.dot(sizes, dims) / max(sum(sizes), 1)
-    return total + n * (weights.global_dimension * global_dimension
-                        + weights.mean_dimension * mean)
+    inliers = problem.inliers
+    price = sum(weights.motion + weights.motion_share * inliers
+                * (size / inliers) ** weights.motion_power for size in sizes)
+    return total + price + inliers * (weights.global_dimension * global_dimension
+                                      + weights.mean_dimension * mean)
 
 
 @pytest.mark.parametrize('share', [0.0, 0.1, 1.0])
@@ -74,6 +77,22 @@ def test_the_energy_is_that_of_its_definition(posed, share):
     costs = fitted(problem, labels)[2]
     assert e.energy(problem, labels, costs, WEIGHTS) == pytest.approx(
         plain_energy(problem, labels, costs, WEIGHTS), rel=1e-6)
+
+
+@pytest.mark.parametrize('factor', [1.0, 1.5])
+def test_noise_beyond_the_assumed_is_recognised_and_paid_for_once(factor):
+    noise = 2.0 * factor ** 2
+    costs = np.random.default_rng(0).chisquare(1, (1, 2000)) / 2.0 * noise
+    labels = np.zeros(2000, np.int64)
+    variance = e._noise_variance(labels, costs, WEIGHTS.cap)
+    assert variance == pytest.approx(min(noise, e.NOISE_VARIANCES[-1]), rel=0.3)
+    scaled = np.minimum(costs / variance + 0.5 * math.log(variance), WEIGHTS.cap).sum()
+    assert scaled < np.minimum(costs, WEIGHTS.cap).sum()
+
+
+def test_less_noise_than_assumed_changes_no_cost():
+    costs = np.random.default_rng(0).chisquare(1, (1, 2000)) / 2.0 * 0.3
+    assert e._noise_variance(np.zeros(2000, np.int64), costs, WEIGHTS.cap) == 1.0
 
 
 def test_the_energy_of_outliers_alone_is_their_price(posed):
