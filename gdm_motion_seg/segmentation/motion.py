@@ -6,6 +6,7 @@
 import numpy as np
 
 from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
@@ -71,7 +72,7 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         id=motion_id, members=index, kind=decision.kind, reason=decision.reason,
         fundamental=fundamental, homography=decision.homography,
         dimension=_dimension(points, epsilon),
-        residual=float(np.median(distances)) if len(distances) else np.inf,
+        residual=float(median(distances)) if len(distances) else np.inf,
         threshold=kappa_px or inlier_threshold(distances, unit),
         rotation=rotation, translation=translation)
 
@@ -101,7 +102,7 @@ def inlier_threshold(distances: FloatArray, unit: float) -> float:
 
     """
     kappa = KAPPA_SIGMAS * noise_scale(distances, unit)
-    return float(np.clip(kappa, KAPPA_FLOOR_PX * unit, KAPPA_CEILING_PX * unit))
+    return min(max(kappa, KAPPA_FLOOR_PX * unit), KAPPA_CEILING_PX * unit)
 
 
 def _distances(points: Correspondences, fundamental: FloatArray,

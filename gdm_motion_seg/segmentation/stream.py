@@ -5,9 +5,11 @@
 
 from collections import deque
 from dataclasses import replace
+import math
 
 import numpy as np
 
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.carry import carry_over
@@ -132,5 +134,6 @@ class StreamSegmenter:
 def _quality(answer: MotionSegmentation) -> tuple[float, float, float]:
     """Return outlier share, median residual of the inliers and global dimension; small is good."""
     kept = answer.residuals[answer.labels >= 0]
-    residual = float(np.median(kept)) if len(kept) else 0.0
-    return answer.outlier_share, residual, float(np.nan_to_num(answer.global_dimension))
+    residual = float(median(kept)) if len(kept) else 0.0
+    dimension = answer.global_dimension
+    return answer.outlier_share, residual, dimension if math.isfinite(dimension) else 0.0
