@@ -195,13 +195,12 @@ def shorten_measurements(monkeypatch):
 
 
 PACKAGES = {'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
-            'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy']}
+            'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
+            'docs/images/make_collapsing_cloud.py': ['matplotlib']}
 """Packages that some commands need, and not everybody has."""
 
 
 def run_own(words, monkeypatch):
-    for package in longest_start(' '.join(words[1:]), PACKAGES) or ():
-        pytest.importorskip(package)
     if '--plots' in words:
         pytest.importorskip('matplotlib')
     shorten_measurements(monkeypatch)
@@ -236,7 +235,8 @@ def run_until_ready(words, environment):
         os.killpg(process.pid, signal.SIGINT)
         said.append(process.communicate(timeout=60)[0])
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode in (0, -signal.SIGINT), ''.join(said)
     assert any('ready after' in line for line in said) and 'Traceback' not in ''.join(said), said
 
@@ -298,6 +298,8 @@ def test_a_documented_command_works(command, desk, checkout, monkeypatch, tmp_pa
     words = [*shlex.split(command), *(longest_start(command, SMALLER) or ())]
     if words[0] in TOOLS:
         needs_tool(TOOLS[words[0]])
+    for package in longest_start(' '.join(words[1:]), PACKAGES) or ():
+        pytest.importorskip(package)
     monkeypatch.chdir(desk)
     if words[0] == 'gdm-motion-seg':
         run_own(words, monkeypatch)
