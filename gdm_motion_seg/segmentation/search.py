@@ -124,17 +124,23 @@ class MotionSearch:
         self._n = len(problem.y1)
         self._pace = 0.0
 
-    def search(self, n_motions: int, max_motions: int) -> Candidate | None:
-        """Find n_motions motions, or as many as there are if it is 0; None if there is none."""
+    def search(self, n_motions: int, max_motions: int, expected: int = 0) -> Candidate | None:
+        """
+        Find n_motions motions, or as many as there are if it is 0; None if there is none.
+
+        Where so many are expected, up to one more is looked for, and GDM descends to no fewer.
+        """
         rotations, ts, costs = self._proposals()
         # One more than asked for: two motions of a larger partition may be the one that is sought.
         most = n_motions + 1 if n_motions else max_motions
+        least = max(2, n_motions or expected)
+        if expected:
+            most = min(most, expected + 1)
         found: dict[int, list[Candidate]] = {}
         self._grow(rotations, ts, costs, most, found)
         self._count_inliers(found)
-        for k in range(2, min(most, DESCENDED_MOTIONS) + 1):
-            if n_motions in (0, k - 1, k):
-                self._descend(costs, k, found)
+        for k in range(least, min(most, DESCENDED_MOTIONS) + 1):
+            self._descend(costs, k, found)
         if n_motions > DESCENDED_MOTIONS:
             self._descend(costs, n_motions, found)
         settled = {k: self._settle_best(found[k]) for k in found}

@@ -62,12 +62,14 @@ def segment_correspondences(correspondences: Correspondences,
                             config: SegmentationConfig | None = None,
                             rng: np.random.Generator | int | None = None,
                             previous_labels: IntArray | None = None,
-                            camera: Camera | None = None) -> MotionSegmentation:
+                            camera: Camera | None = None,
+                            expected_motions: int = 0) -> MotionSegmentation:
     """
     Segment validated correspondences.
 
     ``previous_labels`` is the partition of the last frame carried over by track, negative where
-    it says nothing: it replaces the full search by one that follows it.
+    it says nothing: it replaces the full search by one that follows it. Where ``expected_motions``
+    is given, a full search looks for about so many.
     """
     config = config or SegmentationConfig()
     start = time.perf_counter()
@@ -81,7 +83,7 @@ def segment_correspondences(correspondences: Correspondences,
                            POOL if previous_labels is None else SMALL_POOL)
     if config.method == 'gdm':
         labels, costs, value = _search(problem, config, np.random.default_rng(rng), budget,
-                                       previous_labels)
+                                       previous_labels, expected_motions)
     else:
         labels = partition_as_in_paper(problem.vectors, config, np.random.default_rng(rng))
         costs, value = np.zeros((0, n)), math.nan
@@ -109,7 +111,8 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
 
 
 def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generator,
-            budget: Budget, previous: IntArray | None) -> tuple[IntArray, FloatArray, float]:
+            budget: Budget, previous: IntArray | None,
+            expected: int) -> tuple[IntArray, FloatArray, float]:
     """Return labels, costs and J of the best partition."""
     weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
     search = MotionSearch(problem, weights, config.gdm, rng, budget, config.effort)
@@ -117,7 +120,7 @@ def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generat
     if previous is not None:
         best = search.follow(previous, config.n_motions, config.max_motions)
     if best is None:
-        best = search.search(config.n_motions, config.max_motions)
+        best = search.search(config.n_motions, config.max_motions, expected)
     if best is None or not _is_more_than_chance(problem, best, weights):
         return np.full(len(problem.y1), OUTLIER), np.zeros((0, len(problem.y1))), math.nan
     order = np.argsort(-np.bincount(best.labels[best.labels >= 0], minlength=best.n_motions),

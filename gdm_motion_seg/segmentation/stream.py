@@ -71,7 +71,8 @@ class StreamSegmenter:
         if answer is None:
             effort = SEARCHED
             config = self._later_search if self._course else self._first_search
-            answer = segment_correspondences(correspondences, config, rng, camera=camera)
+            answer = segment_correspondences(correspondences, config, rng, camera=camera,
+                                             expected_motions=max(self._n_motions, 0))
         answer = with_leftovers(correspondences, answer, self._config, camera)
         self._take_note(answer, effort)
         answer.diagnostics['effort'] = effort

@@ -23,7 +23,7 @@ class StreamConfig(Config):
         150, 'A full search at least once in so many pairs; 0 for only when the answer is bad.',
         low=0, high=100000)
     search_effort: float = setting(
-        0.2, 'Effort of the first search in a stream, as a share of that for a single pair; later '
+        0.1, 'Effort of the first search in a stream, as a share of that for a single pair; later '
         'ones take a quarter of it. It is no time limit, so that the same images give the same '
         'answers, live and offline.', low=LEAST_EFFORT, high=1.0)
     rest: int = setting(
