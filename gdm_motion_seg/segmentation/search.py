@@ -63,6 +63,8 @@ MISSED = 1.05
 """Inliers, over those that the grown partitions explain."""
 ROUNDS = 6
 """Rounds of refitting and relabelling, at most."""
+RELUCTANCE = 0.25
+"""By how much, over the number of points, J must fall for one of several steady motions to go."""
 REACH = 8.0
 """Moves that cost more than this, dimensions aside, are not tried."""
 
@@ -150,8 +152,14 @@ class MotionSearch:
             return settled[n_motions]
         return min(settled.values(), key=lambda c: c.energy, default=None)
 
-    def follow(self, previous: IntArray, n_motions: int, max_motions: int) -> Candidate | None:
-        """Start from the labels of the last frame; None if nothing of it holds."""
+    def follow(self, previous: IntArray, n_motions: int, max_motions: int,
+               steady: bool = False) -> Candidate | None:
+        """
+        Start from the labels of the last frame; None if nothing of it holds.
+
+        Where the number of motions has long been steady, one less has to be much better: for a
+        while one motion may explain two bodies that were seen to move apart.
+        """
         labels, count = _closed_up(previous, self._weights.smallest)
         if count == 0:
             return None
@@ -166,7 +174,7 @@ class MotionSearch:
         if self._budget.allows(self._pace):
             current = self._settle(current, 1)
         if n_motions == 0 or current.n_motions > n_motions:
-            current = self._with_one_less(current)
+            current = self._with_one_less(current, RELUCTANCE * self._n if steady else 0.0)
         if current.n_motions < (n_motions or max_motions):
             current = self._with_one_more(current)
         return current
@@ -391,20 +399,20 @@ class MotionSearch:
         energy.fit_motion(self._problem, labels, k, rotations, ts, self._weights)
         return self._valued(labels, rotations, ts)
 
-    def _with_one_less(self, current: Candidate) -> Candidate:
+    def _with_one_less(self, current: Candidate, reluctance: float) -> Candidate:
         """
-        Dissolve each motion, and merge it with each other one; keep the best if J falls.
+        Dissolve each motion, and merge it with each other one; keep the best if J falls enough.
 
         Halves of one motion need the merge: neither of them, as it is, takes in all of the other.
         """
-        best = current
+        best, lowest = current, current.energy - reluctance
         for k in range(current.n_motions):
             if current.n_motions == 1 or not self._budget.allows(self._pace):
                 break
             for trial in (self._without(current, k),
                           *(self._merged(current, j, k) for j in range(k))):
-                if trial.energy < best.energy:
-                    best = trial
+                if trial.energy < lowest:
+                    best, lowest = trial, trial.energy
         return best if best is current else self._settle(best, 1)
 
     def _with_one_more(self, current: Candidate) -> Candidate:

@@ -63,13 +63,14 @@ def segment_correspondences(correspondences: Correspondences,
                             rng: np.random.Generator | int | None = None,
                             previous_labels: IntArray | None = None,
                             camera: Camera | None = None,
-                            expected_motions: int = 0) -> MotionSegmentation:
+                            expected_motions: int = 0, steady: bool = False) -> MotionSegmentation:
     """
     Segment validated correspondences.
 
     ``previous_labels`` is the partition of the last frame carried over by track, negative where
     it says nothing: it replaces the full search by one that follows it. Where ``expected_motions``
-    is given, a full search looks for about so many.
+    is given, a full search looks for about so many; where they are ``steady``, following gives up
+    none of them lightly.
     """
     config = config or SegmentationConfig()
     start = time.perf_counter()
@@ -83,7 +84,7 @@ def segment_correspondences(correspondences: Correspondences,
                            POOL if previous_labels is None else SMALL_POOL)
     if config.method == 'gdm':
         labels, costs, value = _search(problem, config, np.random.default_rng(rng), budget,
-                                       previous_labels, expected_motions)
+                                       previous_labels, expected_motions, steady)
     else:
         labels = partition_as_in_paper(problem.vectors, config, np.random.default_rng(rng))
         costs, value = np.zeros((0, n)), math.nan
@@ -112,13 +113,13 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
 
 def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generator,
             budget: Budget, previous: IntArray | None,
-            expected: int) -> tuple[IntArray, FloatArray, float]:
+            expected: int, steady: bool) -> tuple[IntArray, FloatArray, float]:
     """Return labels, costs and J of the best partition."""
     weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
     search = MotionSearch(problem, weights, config.gdm, rng, budget, config.effort)
     best = None
     if previous is not None:
-        best = search.follow(previous, config.n_motions, config.max_motions)
+        best = search.follow(previous, config.n_motions, config.max_motions, steady)
     if best is None:
         best = search.search(config.n_motions, config.max_motions, expected)
     if best is None or not _is_more_than_chance(problem, best, weights):

@@ -24,6 +24,8 @@ COURSE = 15
 """Answers that make up the recent course."""
 RESIDUAL_FLOOR_PX = 0.05
 """Median residuals below this are all equally good."""
+STEADY = 15
+"""Answers with the same number of motions after which it is steady."""
 LATER_SEARCH = 0.25
 """Effort of a search after the first, as a share of it: to follow its answer does the rest."""
 CARRIED, FOLLOWED, SEARCHED = 0.0, 1.0, 2.0
@@ -55,6 +57,7 @@ class StreamSegmenter:
         """Forget the course of past answers."""
         self._course: deque[tuple[float, float, float]] = deque(maxlen=COURSE)
         self._n_motions = -1
+        self._same_number = 0
         self._since_search = self._stream.rest
         self._since_solve = 0
         self._to_confirm = 0
@@ -95,7 +98,8 @@ class StreamSegmenter:
         previous = memory.previous_labels(correspondences.ids)
         if previous is None:
             return None
-        return segment_correspondences(correspondences, self._config, rng, previous, camera)
+        return segment_correspondences(correspondences, self._config, rng, previous, camera,
+                                       steady=self._same_number >= STEADY)
 
     def _take_note(self, answer: MotionSegmentation, effort: float) -> None:
         """Keep the books on efforts and on how good answers are."""
@@ -108,6 +112,7 @@ class StreamSegmenter:
                             else max(0, self._to_confirm - 1))
         self._search_next = self._is_bad(answer) or (self._search_next and not searched)
         self._course.append(_quality(answer))
+        self._same_number = 0 if changed else self._same_number + 1
         self._n_motions = answer.n_motions
 
     def _search_is_due(self) -> bool:

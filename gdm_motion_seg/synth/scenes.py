@@ -85,9 +85,9 @@ def _blue_cylinder() -> Body:
     return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 200.0, contrast=1.3)
 
 
-def _green_box() -> Body:
-    path = Orbit(centre=(0.1, -0.62, 4.7), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
-                 period=3.9, phase=2.2, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
+def _green_box(x: float = 0.1, period: float = 3.9, phase: float = 2.2) -> Body:
+    path = Orbit(centre=(x, -0.62, 4.7), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
+                 period=period, phase=phase, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
     return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 190.0, contrast=1.3)
 
 
@@ -144,8 +144,10 @@ def _stop_and_return() -> Scene:
 
 
 def _demo() -> Scene:
+    """Send the green box on a way on which it stays in sight for all of the seven seconds."""
     return Scene('demo', 'A drone in a furnished room, and three solids that pass each other.',
-                 _drone(), _room(), (_red_box(), _blue_cylinder(), _green_box()))
+                 _drone(), _room(),
+                 (_red_box(), _blue_cylinder(), _green_box(x=0.3, period=5.2, phase=0.0)))
 
 
 _MAKERS: tuple[Callable[[], Scene], ...] = (
