@@ -11,6 +11,7 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg.segmentation import search
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.identity import UNKNOWN
 from gdm_motion_seg.segmentation.segment import segment_correspondences, segment_motions
@@ -261,6 +262,27 @@ def test_a_following_search_joins_the_halves_of_one_motion(pair_of, seed):
     previous[(previous == 0) & left] = 2
     points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
     assert segment_correspondences(points, rng=0, previous_labels=previous).n_motions == 2
+
+
+def test_reluctance_keeps_the_motions_of_a_following_search_only_if_they_are_steady(
+        pair_of, monkeypatch):
+    monkeypatch.setattr(search, 'RELUCTANCE', 5.0)
+    pair = pair_of(2, 0)
+    previous = pair.truth.copy()
+    left = pair.x1[:, 0] < np.median(pair.x1[previous == 0, 0])
+    previous[(previous == 0) & left] = 2
+    points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
+    counts = [segment_correspondences(points, rng=0, previous_labels=previous,
+                                      steady=steady).n_motions for steady in (False, True)]
+    assert counts == [2, 3]
+
+
+@pytest.mark.parametrize('expected, motions', [(1, 2), (2, 3), (3, 3), (0, 3)])
+def test_a_search_looks_for_up_to_one_motion_more_than_expected(pair_of, expected, motions):
+    pair = pair_of(3, 0)
+    points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
+    answer = segment_correspondences(points, rng=0, expected_motions=expected)
+    assert answer.n_motions == motions
 
 
 @pytest.mark.parametrize('value', [UNKNOWN, -1])
