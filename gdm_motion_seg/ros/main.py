@@ -3,12 +3,13 @@
 
 """The executable ``motion_seg_node``."""
 
+import atexit
 import os
 import signal
 import sys
 import threading
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import NoReturn, TYPE_CHECKING
 
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.ros.heap import return_large_buffers
@@ -23,12 +24,11 @@ LET_FINISH_S = 0.5
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM; returns the exit code."""
+    """Run the node until SIGINT or SIGTERM, and end the process; returns 2 if it cannot run."""
     return_large_buffers()
     bell = _Bell()
     # Before everything that takes time, so that no signal finds the process unprepared.
-    signal.signal(signal.SIGINT, bell.on_signal)
-    signal.signal(signal.SIGTERM, bell.on_signal)
+    bell.ring_on(signal.SIGINT, signal.SIGTERM)
     try:
         node = _make_node(args)
     except GdmMotionSegError as error:
@@ -45,30 +45,44 @@ def main(args: list[str] | None = None) -> int:
     # middleware or a solve would hold them back.
     bell.wait()
     stop.set()
-    if not ended.wait(END_WITHIN_S):
-        # A solve or a compilation is still running in a thread that cannot be interrupted.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
-    return 0
+    _leave(in_order=ended.wait(END_WITHIN_S))
+
+
+def _leave(in_order: bool) -> NoReturn:
+    """
+    End the process now, without the interpreter's own end.
+
+    A solve or a compilation may still be running in a thread that cannot be interrupted. And even
+    where all is in order, the middleware's last destructors may wait for ever for a thread of
+    theirs that a signal has hit.
+    """
+    if in_order:
+        atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 class _Bell:
     """
-    Wakes a thread that waits; a signal handler may ring it at any moment.
+    Wakes a thread that waits; a signal rings it at any moment, whichever thread the signal hits.
 
-    A handler runs between any two steps of the main thread. ``threading.Event`` takes a lock: if
-    the thread holds it just then, or a second signal finds the handler of the first within it, it
-    waits for itself for ever.
+    A Python handler runs in the main thread, but not while that waits in the kernel for something
+    else than the signal, and a signal that hits another thread does not wake it. So the signal
+    itself writes to a pipe (``set_wakeup_fd``), on which the main thread waits.
+    ``threading.Event`` would not do in a handler, either: it takes a lock that the interrupted
+    thread may hold.
     """
 
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
 
-    def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal; a second one, from the terminal and from launch, changes nothing."""
-        self.ring()
+    def ring_on(self, *numbers: int) -> None:
+        """Let signals ring it; a second one, from the terminal and from launch, does no more."""
+        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        for number in numbers:
+            signal.signal(number, _do_nothing)
 
     def ring(self) -> None:
         """Let whoever waits go on."""
@@ -80,6 +94,10 @@ class _Bell:
     def wait(self) -> None:
         """Wait until it rings."""
         os.read(self._reader, 1)
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    """Handle a signal in Python, so that the process does not end by it."""
 
 
 def _make_node(args: list[str] | None) -> 'MotionSegNode':
