@@ -31,7 +31,7 @@ EXAMPLE = 'gdm-motion-seg demo --out demo'
 START_S = 300
 """Seconds that the node may take to start and to compile on a slow machine."""
 REAL_TIME = {'segmentation.time_budget_ms': 40.0}
-"""What the node is told: to answer within a frame's time, better with a rough answer than late."""
+"""What the node is told: rather a rough answer than one that makes it pass over two images."""
 DRAIN_S = 3.0
 """Time to wait for the last answer after the last image."""
 

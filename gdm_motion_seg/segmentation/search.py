@@ -130,18 +130,20 @@ class MotionSearch:
         """
         Find n_motions motions, or as many as there are if it is 0; None if there is none.
 
-        Where so many are expected, up to one more is looked for, and GDM descends to no fewer.
+        Where so many are expected, and none asked for, up to one more is looked for, and GDM
+        descends to no fewer.
         """
         rotations, ts, costs = self._proposals()
-        # One more than asked for: two motions of a larger partition may be the one that is sought.
-        most = n_motions + 1 if n_motions else max_motions
-        least = max(2, n_motions or expected)
-        if expected:
-            most = min(most, expected + 1)
+        least, most = 2, max_motions
+        if n_motions:
+            # One more than asked for: two of its motions may be the one that is sought.
+            least, most = n_motions, n_motions + 1
+        elif expected:
+            least, most = expected, min(expected + 1, max_motions)
         found: dict[int, list[Candidate]] = {}
         self._grow(rotations, ts, costs, most, found)
         self._count_inliers(found)
-        for k in range(least, min(most, DESCENDED_MOTIONS) + 1):
+        for k in range(max(2, least), min(most, DESCENDED_MOTIONS) + 1):
             self._descend(costs, k, found)
         if n_motions > DESCENDED_MOTIONS:
             self._descend(costs, n_motions, found)

@@ -283,6 +283,9 @@ def test_a_search_looks_for_up_to_one_motion_more_than_expected(pair_of, expecte
     points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
     answer = segment_correspondences(points, rng=0, expected_motions=expected)
     assert answer.n_motions == motions
+    asked = SegmentationConfig(n_motions=3)
+    answer = segment_correspondences(points, asked, rng=0, expected_motions=expected)
+    assert answer.n_motions == 3
 
 
 @pytest.mark.parametrize('value', [UNKNOWN, -1])
