@@ -14,8 +14,9 @@ from gdm_motion_seg.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'gdm_motion_seg'
-ROOMS = ('errors', 'resources', 'threads', 'settings', 'gdm', 'geometry', 'segmentation',
-         'tracking', 'pipeline', 'viz', 'msgs', 'synth', 'io', 'ros', 'bench', 'cli')
+ROOMS = ('errors', 'resources', 'threads', 'compilation', 'settings', 'gdm', 'geometry',
+         'segmentation', 'tracking', 'pipeline', 'viz', 'msgs', 'synth', 'io', 'ros', 'bench',
+         'cli')
 ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')
 PURE_ROS_MODULES = {'gdm_motion_seg.ros.config'}
 """Modules of the room ros without ROS in them, which everybody behind it may use."""

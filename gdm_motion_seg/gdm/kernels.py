@@ -11,9 +11,9 @@ monomials where whole batches are multiplied, and as full matrices where single 
 
 import math
 
-from numba import njit
 import numpy as np
 
+from gdm_motion_seg.compilation import fast_kernel, kernel
 from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
 from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 
@@ -37,9 +37,6 @@ QUADRATIC_PRICE = 2
 Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """What prepare_screen tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
 
-REORDER = {'contract', 'reassoc', 'nsz'}
-"""Freedom for sums whose last digit does not matter: they may be vectorized."""
-
 SCREEN_STEP = 1.6
 """Distance in log t between two nodes of the quadrature in :func:`prepare_screen`."""
 
@@ -50,7 +47,7 @@ SCREEN_MARGIN = 1e-5
 """Relative error that the screening allows its quadrature, many times what it has."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
     """Compute the empirical dimension; eigenvalues below GRAM_FLOOR * scale are zero."""
     largest = 0.0
@@ -72,7 +69,7 @@ def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -
     return math.exp(math.log(above) / epsilon - math.log(below) / delta)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray,
                    forms: FloatArray) -> None:
     """
@@ -110,7 +107,7 @@ def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray
                 forms[s, k, index] *= outer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
     """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return d-hat."""
     largest = 0.0
@@ -146,7 +143,7 @@ def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
     return dimension
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _p_norm(dims: FloatArray, p: float) -> float:
     largest = 0.0
     for value in dims:
@@ -159,7 +156,7 @@ def _p_norm(dims: FloatArray, p: float) -> float:
     return largest * total ** (1.0 / p)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _unpack(monomials: FloatArray, gram: FloatArray) -> None:
     d = gram.shape[0]
     index = 0
@@ -170,7 +167,7 @@ def _unpack(monomials: FloatArray, gram: FloatArray) -> None:
             index += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outlier_rule: int,
               step: float) -> IntArray:
     """
@@ -228,7 +225,7 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
     return changes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _project(column: FloatArray) -> None:
     """Project one vector onto the probability simplex by discarding entries below the shift."""
     n = len(column)
@@ -252,7 +249,7 @@ def _project(column: FloatArray) -> None:
         column[k] = max(column[k] - shift, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     d = len(vector)
     for i in range(d):
@@ -261,14 +258,14 @@ def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
             gram[i, j] += f * vector[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_screen(d: int) -> Screen:
     """Make the empty record of a cluster that :func:`prepare_screen` fills."""
     return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((4 + SCREEN_NODES, d)),
             np.zeros((2, SCREEN_NODES)), np.zeros((2, 4)), np.zeros(3))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
     """
     Tabulate a cluster so that the effect of one point more or less is a few sums and logarithms.
@@ -324,14 +321,14 @@ def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
         tails[row, 3] = -factor * math.exp((a - 2.0) * high) / math.expm1((2.0 - a) * SCREEN_STEP)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dimension_of_sums(sum_s: float, sum_t: float, epsilon: float) -> float:
     if sum_s <= 0.0 or sum_t <= 0.0:
         return 0.0
     return math.exp((math.log(sum_s) - math.log(sum_t) * (1.0 - epsilon)) / epsilon)
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@fast_kernel
 def _squared_coordinates(axes: FloatArray, vector: FloatArray, squares: FloatArray) -> None:
     d = len(vector)
     for i in range(d):
@@ -341,7 +338,7 @@ def _squared_coordinates(axes: FloatArray, vector: FloatArray, squares: FloatArr
         squares[i] = z * z
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@fast_kernel
 def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
                         squares: FloatArray) -> float:
     """
@@ -366,7 +363,7 @@ def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
     return _dimension_of_sums(sums[0] - change_s, sums[1] - change_t, epsilon)
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@fast_kernel
 def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
                         squares: FloatArray) -> float:
     """
@@ -404,7 +401,7 @@ def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
     return _dimension_of_sums(sum_s, sum_t, epsilon) * (1.0 - SCREEN_MARGIN)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: float,
                     scale: float, work: FloatArray, values: FloatArray, off: FloatArray,
                     changed: FloatArray) -> float:
@@ -415,7 +412,7 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
     return dimension_of_eigenvalues(values, epsilon, scale)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
                     epsilon: float) -> FloatArray:
     """Compute the empirical dimension of each cluster of a hard partition."""
@@ -434,14 +431,14 @@ def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
     return dims
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
     """Compute GD plus tie_weight times the sum of dimensions; power_sum adds (d-hat / D)^p."""
     cost = d * max(power_sum, 0.0) ** (1.0 / p)
     return cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: float, p: float,
              tie_weight: float, alpha: float, with_outliers: bool, n_sweeps: int) -> int:
     """
@@ -568,7 +565,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
     return n_sweeps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     """Compute the empirical dimension of two vectors, whose Gram matrix needs no eigensolver."""
     vv = 0.0
@@ -593,7 +590,7 @@ def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     return math.exp(math.log(above) / epsilon - math.log1p(math.exp(delta * log)) / delta)
 
 
-@njit(cache=True, nogil=True, fastmath=REORDER)
+@fast_kernel
 def _inner_products(vectors: FloatArray, members: IntArray, size: int,
                     products: FloatArray) -> None:
     for i in range(size):
@@ -606,7 +603,7 @@ def _inner_products(vectors: FloatArray, members: IntArray, size: int,
             products[i, j] = product
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
                 draws: FloatArray) -> IntArray:
     """

@@ -11,14 +11,17 @@ are points at depth 1; a guessed focal length serves, because its error is absor
 
 import math
 
-from numba import njit
 import numpy as np
 
+from gdm_motion_seg.compilation import fast_kernel
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 
 CAUCHY_SIGMAS = 2.0
-"""Scale of the Cauchy loss of a fit, in standard deviations of the noise."""
+"""Scale c of the Cauchy loss of a fit, in standard deviations s of the noise."""
+CAUCHY_PRECISION = 1.0 / (CAUCHY_SIGMAS * CAUCHY_SIGMAS)
+LARGE = 1e100
+"""Products are kept below the square of this."""
 LARGEST_TURN = 0.3
 """Largest rotation of one step in radians: further away the linearisation tells nothing."""
 SUBSET = 24
@@ -29,7 +32,7 @@ BEHIND_CAP = 2.0
 """Most that a parallax of the wrong sign costs: it is a hint, the distance a measurement."""
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _essential(rotation: FloatArray, t: FloatArray, e: FloatArray) -> None:
     """Write E = [t]x R."""
     for j in range(3):
@@ -38,11 +41,11 @@ def _essential(rotation: FloatArray, t: FloatArray, e: FloatArray) -> None:
         e[2, j] = t[0] * rotation[1, j] - t[1] * rotation[0, j]
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _cauchy_cost(e: FloatArray, y1: FloatArray, y2: FloatArray, members: IntArray,
                  precision: FloatArray) -> float:
     """Sum log(1 + (d / c s)^2) of the Sampson distances d."""
-    cost = 0.0
+    cost, product = 0.0, 1.0
     for n in members:
         a0, a1, b0, b1 = y1[n, 0], y1[n, 1], y2[n, 0], y2[n, 1]
         l0 = e[0, 0] * a0 + e[0, 1] * a1 + e[0, 2]
@@ -52,11 +55,15 @@ def _cauchy_cost(e: FloatArray, y1: FloatArray, y2: FloatArray, members: IntArra
         m1 = e[0, 1] * b0 + e[1, 1] * b1 + e[2, 1]
         c = b0 * l0 + b1 * l1 + l2
         q = l0 * l0 + l1 * l1 + m0 * m0 + m1 * m1 + 1e-18
-        cost += math.log(1.0 + c * c / q * precision[n] / (CAUCHY_SIGMAS * CAUCHY_SIGMAS))
-    return cost
+        product *= 1.0 + c * c / q * (precision[n] * CAUCHY_PRECISION)
+        # One logarithm for many points: it would take half the time of a fit.
+        if product > LARGE:
+            cost += math.log(product)
+            product = 1.0
+    return cost + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _tangents(t: FloatArray, u: FloatArray, v: FloatArray) -> None:
     """Write two directions that span the tangent plane of the unit sphere at t."""
     k = 0
@@ -74,7 +81,7 @@ def _tangents(t: FloatArray, u: FloatArray, v: FloatArray) -> None:
     v[2] = t[0] * u[1] - t[1] * u[0]
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatArray) -> None:
     """Write exp([w]x) R."""
     theta = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
@@ -94,7 +101,7 @@ def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatAr
         turned[2, j] = r20 * x + r21 * y + r22 * z
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _derivatives(rotation: FloatArray, t: FloatArray, u: FloatArray, v: FloatArray,
                  turned: FloatArray, de: FloatArray) -> None:
     """Write dE along the three turns and the two tangents of t."""
@@ -109,14 +116,14 @@ def _derivatives(rotation: FloatArray, t: FloatArray, u: FloatArray, v: FloatArr
     _essential(rotation, v, de[4])
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _normal_equations(e: FloatArray, de: FloatArray, y1: FloatArray, y2: FloatArray,
                       members: IntArray, precision: FloatArray, jtj: FloatArray,
                       jtr: FloatArray) -> None:
     """Sum the Cauchy-weighted normal equations of the Sampson distances."""
     jtj[:] = 0.0
     jtr[:] = 0.0
-    j = np.empty(5)
+    j, g = np.empty(5), np.empty((3, 3))
     for n in members:
         a0, a1, b0, b1 = y1[n, 0], y1[n, 1], y2[n, 0], y2[n, 1]
         l0 = e[0, 0] * a0 + e[0, 1] * a1 + e[0, 2]
@@ -128,24 +135,33 @@ def _normal_equations(e: FloatArray, de: FloatArray, y1: FloatArray, y2: FloatAr
         q = l0 * l0 + l1 * l1 + m0 * m0 + m1 * m1 + 1e-18
         scale = 1.0 / math.sqrt(q)
         r = c * scale
-        p = precision[n] / (CAUCHY_SIGMAS * CAUCHY_SIGMAS)
+        p = precision[n] * CAUCHY_PRECISION
         weight = p / (1.0 + r * r * p)
+        # g = dr / dE: that of c, less r times that of the root of q.
+        h = c / q
+        s0, s1, u0, u1 = l0 * h, l1 * h, m0 * h, m1 * h
+        g[0, 0] = (b0 - s0) * a0 - b0 * u0
+        g[0, 1] = (b0 - s0) * a1 - b0 * u1
+        g[0, 2] = b0 - s0
+        g[1, 0] = (b1 - s1) * a0 - b1 * u0
+        g[1, 1] = (b1 - s1) * a1 - b1 * u1
+        g[1, 2] = b1 - s1
+        g[2, 0] = a0 - u0
+        g[2, 1] = a1 - u1
+        g[2, 2] = 1.0
         for i in range(5):
-            d = de[i]
-            k0 = d[0, 0] * a0 + d[0, 1] * a1 + d[0, 2]
-            k1 = d[1, 0] * a0 + d[1, 1] * a1 + d[1, 2]
-            k2 = d[2, 0] * a0 + d[2, 1] * a1 + d[2, 2]
-            n0 = d[0, 0] * b0 + d[1, 0] * b1 + d[2, 0]
-            n1 = d[0, 1] * b0 + d[1, 1] * b1 + d[2, 1]
-            j[i] = (b0 * k0 + b1 * k1 + k2
-                    - c * (l0 * k0 + l1 * k1 + m0 * n0 + m1 * n1) / q) * scale
+            total = 0.0
+            for x in range(3):
+                for y in range(3):
+                    total += de[i, x, y] * g[x, y]
+            j[i] = total * scale
         for i in range(5):
             jtr[i] += weight * j[i] * r
             for k in range(i + 1):
                 jtj[i, k] += weight * j[i] * j[k]
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def refine_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                  members: IntArray, precision: FloatArray, iterations: int) -> float:
     """
@@ -202,7 +218,7 @@ def refine_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatA
     return cost
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def rigid_cost(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                precision: FloatArray, cost: FloatArray, mirrored: FloatArray) -> None:
     """
@@ -236,7 +252,7 @@ def rigid_cost(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArr
         mirrored[n] = distance + (behind if parallax > 0.0 else 0.0)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def face_forward(t: FloatArray, cost: FloatArray, mirrored: FloatArray, members: IntArray,
                  cap: float) -> float:
     """Give t the sign under which more members lie before the camera; return their capped cost."""
@@ -253,7 +269,7 @@ def face_forward(t: FloatArray, cost: FloatArray, mirrored: FloatArray, members:
     return forward
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _aligning_rotation(y1: FloatArray, y2: FloatArray, members: IntArray,
                        rotation: FloatArray) -> None:
     """Write the rotation that best turns the first rays into the second (Wahba's problem)."""
@@ -277,7 +293,7 @@ def _aligning_rotation(y1: FloatArray, y2: FloatArray, members: IntArray,
                               + left[i, 2] * right[j, 2])
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _fit_from_nowhere(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                       precision: FloatArray, cap: float, iterations: int) -> float:
     """Fit all points, from two rotations and three directions; the lowest capped cost wins."""
@@ -301,7 +317,7 @@ def _fit_from_nowhere(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: F
     return best
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def fit_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
               members: IntArray, precision: FloatArray, cap: float) -> None:
     """Fit (R, t) to the members without a start, in place: from a subset, then with all."""
@@ -318,7 +334,7 @@ def fit_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArra
         refine_rigid(rotation, t, y1, y2, members, precision, 4)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def fit_rigid_samples(y1: FloatArray, y2: FloatArray, precision: FloatArray, samples: IntArray,
                       cap: float) -> tuple[FloatArray, FloatArray]:
     """Fit a motion to each row of (H, M) indices."""
@@ -328,7 +344,7 @@ def fit_rigid_samples(y1: FloatArray, y2: FloatArray, precision: FloatArray, sam
     return rotations, ts
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def rigid_costs(rotations: FloatArray, ts: FloatArray, y1: FloatArray, y2: FloatArray,
                 precision: FloatArray, cap: float) -> FloatArray:
     """Compute the capped cost (H, N) of every point; the sign of each t is chosen, in place."""

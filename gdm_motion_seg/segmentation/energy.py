@@ -24,9 +24,9 @@ no second motion is bought to explain what is noise.
 import math
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
 
+from gdm_motion_seg.compilation import fast_kernel
 from gdm_motion_seg.gdm.eigen import eigenvalues
 from gdm_motion_seg.gdm.kernels import dimension_of_eigenvalues
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
@@ -73,7 +73,7 @@ class Weights(NamedTuple):
     """Points below which a motion is dissolved."""
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def members_of(labels: IntArray, k: int) -> IntArray:
     """List the points with label k."""
     count = 0
@@ -88,7 +88,7 @@ def members_of(labels: IntArray, k: int) -> IntArray:
     return members
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray, ts: FloatArray,
                weights: Weights) -> None:
     """Fit motion k to its points from nowhere, in place."""
@@ -101,7 +101,7 @@ def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray
         ts[k] = np.array([1.0, 0.0, 0.0])
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> None:
     """Fit every motion to its points from nowhere, in place."""
@@ -109,7 +109,7 @@ def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
         fit_motion(problem, labels, k, rotations, ts, weights)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                    iterations: int) -> None:
     """Refine every motion on its points, in place."""
@@ -120,7 +120,7 @@ def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts
                          iterations)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> FloatArray:
     """
@@ -138,7 +138,7 @@ def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
     return costs / variance + 0.5 * math.log(variance)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
     """Return the factor s^2 with the lowest sum of capped costs."""
     sums = np.zeros(len(NOISE_VARIANCES))
@@ -151,14 +151,7 @@ def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
     return NOISE_VARIANCES[sums.argmin()]
 
 
-@njit(cache=True, nogil=True)
-def _coding_step(count: float, n: int) -> float:
-    """Compute the cost of coding one more label when a motion has ``count`` already."""
-    more = -(count + 1.0) * math.log((count + 1.0) / n)
-    return more if count == 0.0 else more + count * math.log(count / n)
-
-
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: FloatArray,
                  weights: Weights, smoothness: float, n: int, local: FloatArray) -> None:
     """Write what label -1, 0, 1, ... would cost point n, dimensions aside."""
@@ -170,10 +163,10 @@ def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: 
         local[labels[problem.neighbour[e]] + 1] -= smoothness * problem.bond[e]
     for k in range(len(local)):
         others = counts[k] - (1.0 if k == own else 0.0)
-        local[k] += weights.coding * _coding_step(others, len(labels))
+        local[k] += weights.coding * problem.coding[int(others)]
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
             smoothness: float, sweeps: int) -> None:
     """Give point after point its cheapest label, dimensions aside, until none changes."""
@@ -198,7 +191,7 @@ def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weig
             break
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
     n_motions = len(rotations)
@@ -220,7 +213,7 @@ def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smal
     return kept
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
           weights: Weights, smoothness: float, rounds: int) -> tuple[int, FloatArray]:
     """Refit and relabel in turn until nothing changes, in place; return K and the costs."""
@@ -242,21 +235,21 @@ def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatAr
     return n_motions, costs
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     for i in range(len(vector)):
         for j in range(i + 1):
             gram[i, j] += sign * vector[i] * vector[j]
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray,
                epsilon: float) -> float:
     eigenvalues(gram, work, values, off)
     return dimension_of_eigenvalues(values, epsilon, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: Weights) -> float:
     """Compute M (a GD + b D) and the price of the motions."""
     power, mean, total, price = 0.0, 0.0, 0.0, 0.0
@@ -272,7 +265,7 @@ def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: 
                               + weights.mean_dimension * mean / total)
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
     """Compute J."""
     n_motions, n_points = costs.shape
@@ -303,7 +296,7 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
             + _motions_term(dims, sizes, problem.inliers, weights))
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
                 sweeps: int, reach: float) -> int:
     """
@@ -389,7 +382,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
     return moves
 
 
-@njit(cache=True, nogil=True)
+@fast_kernel
 def settle(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
            weights: Weights, rounds: int, reach: float) -> tuple[FloatArray, float]:
     """Move points on J and refit while J falls, in place; return the costs and J."""

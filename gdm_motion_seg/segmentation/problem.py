@@ -47,6 +47,8 @@ class Problem(NamedTuple):
     """(E,) its weight in [0, 1]: near 1 where the flow agrees."""
     pool: IntArray
     """(N, M) the nearest points of each, itself first."""
+    coding: FloatArray
+    """(N,) what it costs to code one more label of a motion that has 0, 1, ... points already."""
     inliers: float
     """How many points may follow a motion at all: N until the search knows better."""
 
@@ -68,7 +70,13 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
         y2=np.ascontiguousarray((c.x2 - centre) / focal),
         precision=focal.mean() ** 2 / variance, vectors=np.ascontiguousarray(embed(c)),
         first=first, neighbour=neighbour, bond=bond, pool=np.ascontiguousarray(near),
-        inliers=float(len(c)))
+        coding=_coding_steps(len(c)), inliers=float(len(c)))
+
+
+def _coding_steps(n: int) -> FloatArray:
+    """Return the differences of -m log(m / N) over m = 0, 1, ..., N."""
+    m = np.arange(1, n + 1)
+    return np.diff(-m * np.log(m / n), prepend=0.0)
 
 
 def _neighbour_graph(x1: FloatArray, flow: FloatArray,

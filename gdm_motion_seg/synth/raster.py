@@ -13,6 +13,8 @@ from numba import njit
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.compilation import kernel
+
 FloatArray = npt.NDArray[np.float64]
 NEAR = 0.05
 """Depth in metres before which nothing is drawn."""
@@ -45,7 +47,7 @@ def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: Fl
     return boxes.astype(np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  # type: ignore[no-untyped-def] # noqa: E501
     """Fill ``best`` with the quadrilateral seen at each pixel (-1: none), ``depth`` with 1 / z."""
     best[:] = -1
