@@ -74,7 +74,9 @@ class MotionPipeline:
     """
     Tracker, segmenter and identities behind one call.
 
-    Same images, stamps and seed give the same results.
+    Same images, stamps and seed give the same results. The call has two halves, ``track`` and
+    ``segment``, which may run in two threads, one frame apart; of what the tracker hands over,
+    frames may be left out. Settings change, and everything is forgotten, while neither runs.
     """
 
     def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
@@ -95,6 +97,7 @@ class MotionPipeline:
         """Set it where the camera is known: tracks are then freed from lens distortion."""
         self._seed = seed
         self._pairs = 0
+        self._epoch = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
         self._segmenter = StreamSegmenter(self.config.segmentation, self.config.stream)
@@ -122,15 +125,25 @@ class MotionPipeline:
 
         Nothing that a camera delivers raises: where there is no answer, the result says why.
         """
-        clock = _Stopwatch()
+        return self.segment(self.track(image, stamp))
+
+    def track(self, image: npt.NDArray[np.generic], stamp: int) -> TrackedFrame:
+        """Follow the features into a new frame: the first half of ``process``."""
+        clock = _Stopwatch({})
         try:
             grey = self._converter.convert(image)
         except InputError as error:
-            return _refused(image, stamp, f'ignored a frame: {error}')
+            return self._refused(image, stamp, f'ignored a frame: {error}')
         clock.lap('convert')
         tracked = self._tracker.track(grey, stamp)
         clock.lap('track')
-        if tracked.restarted:
+        return replace(tracked, seconds=clock.seconds)
+
+    def segment(self, tracked: TrackedFrame) -> FrameResult:
+        """Find the motions of a frame's pair: the second half of ``process``."""
+        clock = _Stopwatch(dict(tracked.seconds))
+        if tracked.epoch != self._epoch:
+            self._epoch = tracked.epoch
             self._forget_motions()
         if not tracked.gap:
             return _frame_result(tracked, _nothing(tracked, tracked.reason), clock)
@@ -149,6 +162,13 @@ class MotionPipeline:
     def _forget_motions(self) -> None:
         self._segmenter.reset()
         self._identities.reset()
+
+    def _refused(self, image: npt.NDArray[np.generic], stamp: int, reason: str) -> TrackedFrame:
+        """Return a frame without a pair; the tracks live on without it."""
+        height, width = (*np.shape(image), 0, 0)[:2]
+        nothing = Correspondences.from_arrays([], [], (max(1, width), max(1, height)))
+        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem=True,
+                            epoch=self._tracker.epoch)
 
     def _fresh_rng(self) -> np.random.Generator:
         self._pairs += 1
@@ -176,8 +196,8 @@ class MotionPipeline:
 class _Stopwatch:
     """Time of each stage."""
 
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
         self._last = time.perf_counter()
 
     def lap(self, stage: str) -> None:
@@ -205,10 +225,3 @@ def _frame_result(tracked: TrackedFrame, answer: MotionSegmentation, clock: _Sto
         tracked.stamp, tracked.previous_stamp, tracked.gap, tracked.correspondences, answer,
         reason=answer.reason, problem=problem or tracked.problem, seconds=clock.seconds,
         n_tracks=tracked.n_tracks, undistorted=undistorted)
-
-
-def _refused(image: npt.NDArray[np.generic], stamp: int, reason: str) -> FrameResult:
-    height, width = (*np.shape(image), 0, 0)[:2]
-    nothing = Correspondences.from_arrays([], [], (max(1, width), max(1, height)))
-    return FrameResult(stamp, stamp, 0, nothing, MotionSegmentation.empty(0, reason), reason,
-                       problem=True)

@@ -11,7 +11,7 @@ ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw bag:=re
 import os
 import sys
 
-from ament_index_python.packages import get_package_share_directory
+from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
 from launch import LaunchDescription
 from launch.actions import (DeclareLaunchArgument, ExecuteProcess, OpaqueFunction,
                             SetEnvironmentVariable)
@@ -52,7 +52,8 @@ def generate_launch_description():
         argument('use_sim_time', BY_ITSELF,
                  'Whether to follow /clock; if empty, only where a bag is played.',
                  (BY_ITSELF, *YES_NO)),
-        argument('bag', '', 'A rosbag2 to play, with /clock, once the node listens.'),
+        argument('bag', '', 'A rosbag2 to play, with /clock, once the node listens; without '
+                 'what such a node published when it was recorded.'),
         argument('bag_rate', '1.0', 'Speed of the bag.'),
         argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
         argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
@@ -67,6 +68,9 @@ def generate_launch_description():
 def start(context):
     """Make the actions from the values of the arguments."""
     value = context.launch_configurations
+    # launch itself would only warn, and start the node with defaults.
+    if not os.path.isfile(value['params_file']):
+        raise RuntimeError(f'params_file: {value["params_file"]} does not exist')
     sim_time = value['use_sim_time'] or str(bool(value['bag'])).lower()
     actions = []
     if value['fastdds_profile'] == 'true':
@@ -81,6 +85,11 @@ def start(context):
     return actions
 
 
+def full_name(value, *names):
+    """Return a name in the namespace of the arguments."""
+    return '/'.join(('', *filter(None, value['namespace'].split('/')), *names))
+
+
 def motion_seg(value, sim_time):
     """Return the node."""
     given = {name: value[name] for name in ('image_transport',) if value[name]}
@@ -91,25 +100,36 @@ def motion_seg(value, sim_time):
         output='screen',
         parameters=[value['params_file'], {'use_sim_time': sim_time == 'true', **given}],
         remappings=[('image', value['image']), ('camera_info', value['camera_info'])],
-        ros_arguments=['--log-level', f'{NODE}:={value["log_level"]}'])
+        # A logger has its node's full name, with dots.
+        ros_arguments=['--log-level', f'{full_name(value, NODE)[1:].replace("/", ".")}:='
+                       f'{value["log_level"]}'])
 
 
 def bag_player(value):
-    """Return the package's own player: unlike ``ros2 bag play`` it waits for a listener."""
+    """Return the package's own player: unlike ``ros2 bag play`` it waits for the node."""
+    home = full_name(value, NODE)
     # For long: on a fresh machine the node compiles for minutes before it listens.
     command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '1200',
-               '--rate', value['bag_rate']]
+               '--rate', value['bag_rate'], '--wait-for', home]
+    for name in OUTPUTS:
+        command += ['--leave-out', f'{home}/{name}']
     if value['bag_loop'] == 'true':
         command.append('--loop')
-    return ExecuteProcess(cmd=command, output='screen')
+    return ExecuteProcess(cmd=command, name='replay', output='screen')
 
 
 def rviz(value, sim_time):
     """Return RViz; its topics follow the namespace and the image topic."""
-    home = '/'.join(('', *filter(None, value['namespace'].split('/')), NODE))
+    try:
+        get_package_share_directory('rviz2')
+    except PackageNotFoundError:
+        # Here, before anything runs: launch would leave the node behind, alone.
+        raise RuntimeError('rviz:=true needs the package rviz2, which is not installed') from None
+    home = full_name(value, NODE)
+    image = value['image']
     return Node(
         package='rviz2', executable='rviz2', output='screen',
         arguments=['-d', config_file('motion_seg.rviz'), '-f', value['fixed_frame']],
         parameters=[{'use_sim_time': sim_time == 'true'}],
-        remappings=[('/image', value['image']),
+        remappings=[('/image', image if image.startswith('/') else full_name(value, image)),
                     *((f'/{NODE}/{name}', f'{home}/{name}') for name in OUTPUTS)])

@@ -23,8 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='offer reliable delivery instead of best effort')
     parser.add_argument('--topic', action='append', default=[], metavar='NAME[:=NEW]',
                         help='play only this topic, under another name if given; may be repeated')
+    parser.add_argument('--leave-out', action='append', default=[], metavar='NAME',
+                        help='do not play this topic; may be repeated')
     parser.add_argument('--wait', type=float, default=0.0, metavar='S',
                         help='wait up to so many seconds for somebody to listen (default: 0)')
+    parser.add_argument('--wait-for', default='', metavar='NODE',
+                        help='the node that --wait waits for (default: any)')
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,10 +44,17 @@ def run(args: argparse.Namespace) -> int:
     renamed = {name: new or name for name, _, new in (t.partition(':=') for t in args.topic)}
     with Session('gdm_motion_seg_replay', private=False) as session, \
             BagPlayer(session.node, args.bag, rate=args.rate, loop=args.loop, clock=args.clock,
-                      reliable=args.reliable, topics=renamed or None) as player:
-        if args.wait > 0 and not player.wait_for_subscribers(args.wait):
-            console.notes.print(f'nobody listens after {args.wait:g} s; playing all the same')
-        with console.progress_bar(args.bag.name, player.message_count) as advance:
-            player.play(progress=advance)
+                      reliable=args.reliable, topics=renamed or None,
+                      leave_out=args.leave_out) as player:
+        try:
+            if args.wait > 0 and not player.wait_for_subscribers(args.wait,
+                                                                 listener=args.wait_for):
+                console.notes.print(f'{args.wait_for or "nobody"} '
+                                    f'{"does not listen" if args.wait_for else "listens"} after '
+                                    f'{args.wait:g} s; playing all the same')
+            with console.progress_bar(args.bag.name, player.message_count) as advance:
+                player.play(progress=advance)
+        except KeyboardInterrupt:
+            pass  # the usual end of a replay: launch would report any other code as a crash
     console.screen.print(f'{len(player.sent)} messages of {args.bag} played')
     return 0

@@ -106,6 +106,13 @@ class BagReader:
         """Time from the first to the last message."""
         return self._ns / 1e9
 
+    @property
+    def latched_topics(self) -> set[str]:
+        """Return the topics whose last messages were kept for those who come late."""
+        return {str(c.topic) for c in self._reader.connections
+                for qos in getattr(c.ext, 'offered_qos_profiles', ())
+                if getattr(qos.durability, 'name', '') == 'TRANSIENT_LOCAL'}
+
     def count(self, topic: str) -> int:
         """Count the messages of a topic."""
         return sum(count for name, _, count in self._connections if name == topic)

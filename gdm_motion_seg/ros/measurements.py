@@ -74,6 +74,10 @@ class Statistics:
             if self._unanswered_since is None:
                 self._unanswered_since = now
 
+    def passed_over(self) -> None:
+        """Count an image that was tracked and then made room for a newer one."""
+        self.count('dropped')
+
     def answered(self, latency: float, age: float, tracks: int, motions: int, note: str) -> None:
         """Count a frame that went through the pipeline; the note is its result's reason."""
         with self._lock:

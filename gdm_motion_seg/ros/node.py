@@ -3,8 +3,10 @@
 
 """The node ``motion_seg``: images in, motions out, under a managed life cycle."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
+import threading
 import time
 from typing import Any
 
@@ -24,12 +26,12 @@ from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
-from gdm_motion_seg.ros.processor import Arrival, FrameProcessor
+from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, TrackedImage
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
 from gdm_motion_seg.ros.throttle import Throttle
 from gdm_motion_seg.ros.warm_up import warm_up
-from gdm_motion_seg.ros.worker import NewestWins
+from gdm_motion_seg.ros.worker import Relay
 from gdm_motion_seg.tracking.mask import load_mask
 
 NODE_NAME = 'motion_seg'
@@ -62,8 +64,8 @@ class MotionSegNode(LifecycleNode):
     """
     A managed node around one pipeline.
 
-    The callbacks only hand over messages. One worker decodes, processes and publishes; the newest
-    image wins.
+    The callbacks only hand over messages. One worker decodes and tracks, another segments and
+    publishes, so that the tracker sees every image while a search takes its time; the newest wins.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -74,7 +76,7 @@ class MotionSegNode(LifecycleNode):
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
-        self._worker: NewestWins[Arrival] | None = None
+        self._worker: Relay[Arrival, TrackedImage] | None = None
         self._inputs: list[Subscription] = []
         self._reset_service: Any = None
         self._active_since: float | None = None
@@ -118,17 +120,19 @@ class MotionSegNode(LifecycleNode):
             return FAILURE
         self.get_logger().info('compiling and loading (a minute or more on a fresh machine)')
         start = time.monotonic()
-        warm_up(self.config)
+        with self._diagnostics_meanwhile():
+            warm_up(self.config)
         self.get_logger().info(f'ready after {time.monotonic() - start:.1f} s')
         self._reset_service = self.create_service(Trigger, '~/reset', self._reset)
         return super().on_configure(state)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Start the worker and subscribe."""
+        """Start the workers and subscribe."""
         assert self._processor is not None
         self._processor.reset()
-        self._worker = NewestWins(self._processor.process, self._processor.failed)
+        self._worker = Relay(self._processor.track, self._processor.answer,
+                             self._processor.failed, self._statistics.passed_over)
         self._inputs.append(self.create_subscription(
             self._image_type, self.image_topic, self._take_image, image_qos(self.config)))
         if self.config.use_camera_info:
@@ -140,7 +144,7 @@ class MotionSegNode(LifecycleNode):
 
     @_reported
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Unsubscribe and let the worker finish its frame."""
+        """Unsubscribe and let the workers finish their frames."""
         self._stop()
         return super().on_deactivate(state)
 
@@ -164,11 +168,16 @@ class MotionSegNode(LifecycleNode):
         return SUCCESS
 
     def end(self, timeout: float) -> bool:
-        """Stop before the process ends; returns False if the worker could not finish in time."""
+        """Stop before the process ends; returns False if a worker could not finish in time."""
         finished = self._stop(timeout)
         if finished:
             self._give_back()
         return finished
+
+    def destroy_node(self) -> None:
+        """Destroy everything; rclpy's own leaves the life cycle, and with it the node in DDS."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
 
     def _take_image(self, message: Image | CompressedImage) -> None:
         if self._worker is not None:
@@ -184,6 +193,23 @@ class MotionSegNode(LifecycleNode):
         # By the steady clock: diagnostics are wanted most when the clock of a bag stands still.
         return self.create_timer(period, self._publish_diagnostics,
                                  clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    @contextmanager
+    def _diagnostics_meanwhile(self) -> Iterator[None]:
+        """Publish diagnostics while the executor's thread is busy with something long."""
+        done = threading.Event()
+
+        def publish() -> None:
+            while not done.wait(self.config.diagnostics_period_s):
+                self._publish_diagnostics()
+
+        thread = threading.Thread(target=publish, name='motion_seg_diagnostics', daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def _publish_diagnostics(self) -> None:
         name, state = self.get_name(), self._state_machine.current_state[1]

@@ -27,6 +27,7 @@ from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.tracking.tracker import TrackedFrame
 from gdm_motion_seg.viz.overlay import draw_overlay
 
 KEYPOINTS = 'keypoints'
@@ -54,12 +55,23 @@ class Arrival:
     at: float
 
 
+@dataclass(frozen=True)
+class TrackedImage:
+    """An image between the two halves of its way."""
+
+    arrival: Arrival
+    image: ImageArray
+    tracked: TrackedFrame
+    resets: int
+    """How often everything had been forgotten on request when it was tracked."""
+
+
 class FrameProcessor:
     """
-    Owns the pipeline; ``process`` is called by the worker alone, everything else from anywhere.
+    Owns the pipeline; takes an image all the way, in one call or in two halves.
 
-    Changes of settings and resets are noted and done between two frames, so that a frame sees one
-    set of settings.
+    ``track`` is called by one thread alone, ``answer`` by one thread alone, everything else from
+    anywhere. Changes of settings and resets are noted and done between two frames.
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
@@ -75,6 +87,8 @@ class FrameProcessor:
         self._pipeline = MotionPipeline(config, config.seed)
         self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
+        self._answering = threading.Lock()
+        self._resets = 0
         self._next_config: NodeConfig | None = None
         self._reset_wanted = False
         self._closed = False
@@ -104,23 +118,42 @@ class FrameProcessor:
 
     def process(self, arrival: Arrival) -> None:
         """Take one image message all the way."""
+        tracked = self.track(arrival)
+        if tracked is not None:
+            self.answer(tracked)
+
+    def track(self, arrival: Arrival) -> TrackedImage | None:
+        """Decode an image message and track into it; None if it is refused."""
         self._apply_changes()
-        header = arrival.message.header
         try:
             image = self._decode(arrival.message)
         except InputError as error:
             self._report('refused', f'image refused: {error}')
-            return
+            return None
         try:
-            camera = self._camera_for((image.shape[1], image.shape[0]), header.frame_id)
-            self._pipeline.camera = camera
-            result = self._pipeline.process(image, stamp_of(header))
-            if not self._closed:
-                self._publish(image, result, camera, header.frame_id)
+            tracked = self._pipeline.track(image, stamp_of(arrival.message.header))
         except Exception:
-            self._pipeline.reset()
+            self.reset()
             raise
-        self._account(result, arrival)
+        return TrackedImage(arrival, image, tracked, self._resets)
+
+    def answer(self, item: TrackedImage) -> None:
+        """Find the motions of a tracked image and publish them."""
+        frame_id = item.arrival.message.header.frame_id
+        height, width = item.image.shape[:2]
+        try:
+            camera = self._camera_for((width, height), frame_id)
+            with self._answering:
+                if item.resets != self._resets:
+                    return
+                self._pipeline.camera = camera
+                result = self._pipeline.segment(item.tracked)
+            if not self._closed:
+                self._publish(item.image, result, camera, frame_id)
+        except Exception:
+            self.reset()
+            raise
+        self._account(result, item.arrival)
 
     def failed(self, error: Exception) -> None:
         """Report an exception that left ``process``."""
@@ -130,11 +163,15 @@ class FrameProcessor:
         with self._lock:
             config, self._next_config = self._next_config, None
             reset, self._reset_wanted = self._reset_wanted, False
-        if config is not None:
-            self._config = config
-            self._pipeline.reconfigure(config)
-        if reset:
-            self._pipeline.reset()
+        if config is None and not reset:
+            return
+        with self._answering:
+            if config is not None:
+                self._config = config
+                self._pipeline.reconfigure(config)
+            if reset:
+                self._resets += 1
+                self._pipeline.reset()
 
     def _decode(self, message: Any) -> ImageArray:
         stamp = stamp_of(message.header)

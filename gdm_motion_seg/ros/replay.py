@@ -3,7 +3,7 @@
 
 """A rosbag2 onto ROS 2 topics, where ``ros2 bag play`` is not installed."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 import threading
@@ -11,7 +11,7 @@ import time
 
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
 from gdm_motion_seg.errors import InputError
@@ -21,6 +21,7 @@ from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.ros.record import message_class
 from gdm_motion_seg.ros.session import wait_until
 
+CLOCK = '/clock'
 CLOCK_PERIOD_S = 0.01
 """Time between two messages on /clock."""
 
@@ -68,6 +69,8 @@ class BagPlayer:
         Offer reliable instead of best-effort delivery.
     topics
         Those to play, with the names to publish them under; all under their own if not given.
+    leave_out
+        Those not to play, if no topics are given.
     transform
         Called with a topic and a message's bytes; returns what is published instead: messages'
         bytes, none to leave it out.
@@ -76,7 +79,7 @@ class BagPlayer:
 
     def __init__(self, node: Node, bag: Path, *, rate: float = 1.0, loop: bool = False,
                  clock: bool = False, reliable: bool = False,
-                 topics: Mapping[str, str] | None = None,
+                 topics: Mapping[str, str] | None = None, leave_out: Collection[str] = (),
                  transform: Transform | None = None) -> None:
         """Open the bag and make the publishers; raises InputError if it cannot be played."""
         if bag.suffix == '.bag':
@@ -86,31 +89,36 @@ class BagPlayer:
         self._node = node
         self._rate, self._loop, self._transform = rate, loop, transform
         self._bag = BagReader(bag)
+        if topics is None:
+            # Two clocks would have the time jump to and fro.
+            left_out = {*leave_out, CLOCK} if clock else leave_out
+            topics = {topic: topic for topic in self._installed() if topic not in left_out}
+        if not topics:
+            raise InputError(f'{bag} holds nothing that can be played')
         self._publishers = self._make_publishers(topics, reliable)
-        self._clock = node.create_publisher(Clock, '/clock', 10) if clock else None
+        self._clock = node.create_publisher(Clock, CLOCK, 10) if clock else None
         self.sent: list[Sent] = []
+        """What was published in the present round."""
 
-    def _make_publishers(self, topics: Mapping[str, str] | None,
+    def _make_publishers(self, topics: Mapping[str, str],
                          reliable: bool) -> dict[str, Publisher]:
         types = self._bag.topics
-        wanted = self._installed(types) if topics is None else topics
-        for topic in wanted:
+        for topic in topics:
             if topic not in types:
                 raise InputError(f'{self._bag.path} has no topic {topic!r}; it has '
                                  f'{", ".join(sorted(types))}')
-        qos = QoSProfile(
-            depth=10, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE
-            if reliable else ReliabilityPolicy.BEST_EFFORT)
-        return {topic: self._node.create_publisher(message_class(types[topic]), name, qos)
-                for topic, name in wanted.items()}
+        latched = self._bag.latched_topics
+        return {topic: self._node.create_publisher(
+                    message_class(types[topic]), name, _qos(reliable, topic in latched))
+                for topic, name in topics.items()}
 
-    def _installed(self, types: Mapping[str, str]) -> dict[str, str]:
+    def _installed(self) -> list[str]:
         """Return the topics that can be played; a robot's bag may hold messages of its own."""
-        known = {}
-        for topic, kind in types.items():
+        known = []
+        for topic, kind in self._bag.topics.items():
             try:
                 message_class(kind)
-                known[topic] = topic
+                known.append(topic)
             except InputError as error:
                 self._node.get_logger().warning(f'{topic} is not played: {error}')
         return known
@@ -125,10 +133,18 @@ class BagPlayer:
         """Count the messages of the topics that are played."""
         return sum(map(self._bag.count, self._publishers))
 
-    def wait_for_subscribers(self, timeout: float, topic: str | None = None) -> bool:
-        """Wait until somebody listens to a topic (any of them if not given)."""
+    def wait_for_subscribers(self, timeout: float, topic: str | None = None,
+                             listener: str = '') -> bool:
+        """Wait until somebody, or a node of that name, listens to a topic (any if not given)."""
         chosen = [self._publishers[topic]] if topic else list(self._publishers.values())
-        return wait_until(lambda: any(p.get_subscription_count() for p in chosen), timeout)
+        return wait_until(lambda: any(self._is_heard(p, listener) for p in chosen), timeout)
+
+    def _is_heard(self, publisher: Publisher, listener: str) -> bool:
+        if not publisher.get_subscription_count():
+            return False
+        return not listener or any(
+            f'{info.node_namespace.rstrip("/")}/{info.node_name}' == f'/{listener.strip("/")}'
+            for info in self._node.get_subscriptions_info_by_topic(publisher.topic_name))
 
     def play(self, stop: threading.Event | None = None,
              progress: Callable[[int], None] | None = None) -> None:
@@ -141,6 +157,7 @@ class BagPlayer:
 
     def _play_once(self, stop: threading.Event, progress: Callable[[int], None] | None) -> None:
         beginning = None
+        self.sent.clear()
         for count, (topic, _, bag_time, raw) in enumerate(self._bag.raw(*self._publishers), 1):
             beginning = beginning or _Beginning(bag_time, time.monotonic())
             due = beginning.at + (bag_time - beginning.bag_time) / 1e9 / self._rate
@@ -181,3 +198,14 @@ class BagPlayer:
     def __exit__(self, *_: object) -> None:
         """Give everything back."""
         self.close()
+
+
+def _qos(reliable: bool, latched: bool) -> QoSProfile:
+    """Return what a publisher offers; what was latched (/tf_static) reaches late listeners too."""
+    if latched:
+        return QoSProfile(depth=100, history=HistoryPolicy.KEEP_LAST,
+                          reliability=ReliabilityPolicy.RELIABLE,
+                          durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    return QoSProfile(depth=10, history=HistoryPolicy.KEEP_LAST,
+                      reliability=ReliabilityPolicy.RELIABLE if reliable
+                      else ReliabilityPolicy.BEST_EFFORT)

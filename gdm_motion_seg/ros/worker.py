@@ -1,13 +1,15 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One worker and a slot of one: the newest item wins, work never queues up."""
+"""Workers with a slot of one: the newest item wins, work never queues up."""
 
 from collections.abc import Callable
 import threading
+import time
 from typing import Generic, TypeVar
 
 Item = TypeVar('Item')
+Half = TypeVar('Half')
 
 
 class NewestWins(Generic[Item]):
@@ -18,8 +20,8 @@ class NewestWins(Generic[Item]):
     lives on.
     """
 
-    def __init__(self, handle: Callable[[Item], None],
-                 on_error: Callable[[Exception], None]) -> None:
+    def __init__(self, handle: Callable[[Item], None], on_error: Callable[[Exception], None],
+                 name: str = 'motion_seg_worker') -> None:
         """Start the thread."""
         self._handle = handle
         self._on_error = on_error
@@ -27,7 +29,7 @@ class NewestWins(Generic[Item]):
         self._running = True
         self._changed = threading.Condition()
         # A daemon, so that a solve that hangs cannot keep the process alive.
-        self._thread = threading.Thread(target=self._run, name='motion_seg_worker', daemon=True)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def put(self, item: Item) -> bool:
@@ -60,3 +62,34 @@ class NewestWins(Generic[Item]):
                 self._handle(item)
             except Exception as error:
                 self._on_error(error)
+
+
+class Relay(Generic[Item, Half]):
+    """
+    Two workers in a row: the first takes up the next item while the second finishes the last.
+
+    The first returns what it hands on, or None for nothing. ``on_drop`` is called for everything
+    that made room for something newer on its way from the first to the second.
+    """
+
+    def __init__(self, first: Callable[[Item], Half | None], second: Callable[[Half], None],
+                 on_error: Callable[[Exception], None], on_drop: Callable[[], None]) -> None:
+        """Start both threads."""
+        self._handle, self._on_drop = first, on_drop
+        self._second = NewestWins(second, on_error, 'motion_seg_second')
+        self._first = NewestWins(self._hand_on, on_error, 'motion_seg_first')
+
+    def put(self, item: Item) -> bool:
+        """Hand over an item without waiting; returns whether an older one was dropped for it."""
+        return self._first.put(item)
+
+    def stop(self, timeout: float) -> bool:
+        """Let both finish what they do and end; returns False if they did not in time."""
+        deadline = time.monotonic() + timeout
+        first = self._first.stop(timeout)
+        return self._second.stop(max(0.0, deadline - time.monotonic())) and first
+
+    def _hand_on(self, item: Item) -> None:
+        half = self._handle(item)
+        if half is not None and self._second.put(half):
+            self._on_drop()

@@ -60,7 +60,11 @@ class Weights(NamedTuple):
     motion: float = 18.0
     """beta: a motion's parameters, in nats."""
     motion_share: float = 0.55
-    """gamma: a part of a motion has a lower dimension than the whole; a split must gain more."""
+    """
+    gamma: a part of a motion has a lower dimension than the whole; a split must gain more.
+
+    0 where the number of motions is given.
+    """
     motion_power: float = 0.25
     """delta: what a split gains that way falls with the part, and so does its price."""
     core: float = 4.5

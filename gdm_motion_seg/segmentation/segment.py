@@ -116,6 +116,10 @@ def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generat
             expected: int, steady: bool) -> tuple[IntArray, FloatArray, float]:
     """Return labels, costs and J of the best partition."""
     weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
+    if config.n_motions:
+        # Its price is to decide whether there is a motion more. Where that is known, it would
+        # only prefer small ones to large ones.
+        weights = weights._replace(motion_share=0.0)
     search = MotionSearch(problem, weights, config.gdm, rng, budget, config.effort)
     best = None
     if previous is not None:

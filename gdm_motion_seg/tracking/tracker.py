@@ -3,7 +3,7 @@
 
 """Images to correspondences: pyramidal Lucas-Kanade from frame to frame, chained over the gap."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 
 import cv2
@@ -37,10 +37,12 @@ class TrackedFrame:
     """Why there is no pair; empty where there is one."""
     problem: bool = False
     """True where the reason is a fault of the input."""
-    restarted: bool = False
-    """True where everything before this frame was forgotten."""
     n_tracks: int = 0
     """Number of tracks that are followed, of any age."""
+    epoch: int = 0
+    """How often everything was forgotten before this frame: tracks live within one epoch."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Time that each stage took so far."""
 
 
 class FeatureTracker:
@@ -61,6 +63,8 @@ class FeatureTracker:
         self._grey: GreyImage | None = None
         self._size = (1, 1)
         self._stamp = 0
+        self.epoch = 0
+        """How often everything was forgotten."""
         self._index = 0
         self._next_id = 0
         self._ids: IntArray = np.empty(0, np.int64)
@@ -69,6 +73,7 @@ class FeatureTracker:
     def reset(self) -> None:
         """Forget all tracks; their ids are not given again."""
         self._grey = None
+        self.epoch += 1
         self._index = 0
         self._ids = np.empty(0, np.int64)
         self._points = np.empty((0, 2), np.float32)
@@ -113,14 +118,14 @@ class FeatureTracker:
         self._index += 1
         if older is None:
             return self._no_pair(stamp, '; '.join(filter(None, (fault, waiting))),
-                                 problem=bool(fault), restarted=newer.index == 0)
+                                 problem=bool(fault))
         if newer.index % self.config.every_n:
             return self._no_pair(stamp, f'only tracked (every_n is {self.config.every_n})')
         ids, i, j = np.intersect1d(older.ids, newer.ids, assume_unique=True, return_indices=True)
         both = Correspondences.from_arrays(self._to_image(older.points[i]),
                                            self._to_image(newer.points[j]), self._size, ids)
         return TrackedFrame(stamp, older.stamp, newer.index - older.index, both,
-                            n_tracks=self.n_tracks)
+                            n_tracks=self.n_tracks, epoch=self.epoch)
 
     def _to_image(self, points: Points) -> Points:
         """Return the pixels of the image from those of the smaller one that is tracked in."""
@@ -130,10 +135,9 @@ class FeatureTracker:
         scale = np.array(self._size, np.float32) / _size(self._grey)
         return np.asarray((points + 0.5) * scale - 0.5, np.float32)
 
-    def _no_pair(self, stamp: int, reason: str, *, problem: bool = False,
-                 restarted: bool = False) -> TrackedFrame:
+    def _no_pair(self, stamp: int, reason: str, *, problem: bool = False) -> TrackedFrame:
         nothing = Correspondences.from_arrays([], [], self._size)
-        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, restarted, self.n_tracks)
+        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, self.n_tracks, self.epoch)
 
     def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
         """Say why the frame cannot follow the one before; empty if it can."""

@@ -7,10 +7,13 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402, I100
+
 from gdm_motion_seg.cli.main import main  # noqa: E402, I100
 from gdm_motion_seg.ros.process import dds_environment  # noqa: E402
-from gdm_motion_seg.ros.record import Recorder  # noqa: E402
-from gdm_motion_seg.ros.session import Session  # noqa: E402
+from gdm_motion_seg.ros.record import message_class, Record, Recorder, write_bag  # noqa: E402
+from gdm_motion_seg.ros.replay import BagPlayer  # noqa: E402
+from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
 
 
 @pytest.fixture
@@ -39,6 +42,59 @@ def test_a_bag_is_played_even_if_nobody_listens(small_bag, quiet_domain, capsys)
     assert main(['replay', str(small_bag[0]), '--rate', '20', '--wait', '0.1']) == 0
     printed = capsys.readouterr()
     assert '32 messages' in printed.out and 'nobody listens' in printed.err
+
+
+def test_the_bag_waits_for_the_node_that_is_named_and_not_for_others(small_bag, quiet_domain,
+                                                                     capsys):
+    topic = '/camera/image_raw'
+    words = ['replay', str(small_bag[0]), '--rate', '20', '--leave-out', '/camera/camera_info']
+    with Session('eye') as session:
+        recorder = Recorder(session.node, {topic: 'sensor_msgs/msg/Image'})
+        assert main([*words, '--reliable', '--wait', '60', '--wait-for', '/eye']) == 0
+        assert recorder.wait_for(lambda: len(recorder.records(topic)) == 16, 30)
+        assert main([*words, '--wait', '0.5', '--wait-for', '/ear']) == 0
+        recorder.close()
+    printed = capsys.readouterr()
+    assert printed.out.count('16 messages') == 2
+    assert printed.err.count('does not listen') == 1 and '/ear does not listen' in printed.err
+
+
+def test_the_clock_of_a_bag_gives_way_to_that_of_the_player(tmp_path, quiet_domain, capsys):
+    kinds = {'/clock': 'rosgraph_msgs/msg/Clock', '/noise': 'std_msgs/msg/Empty'}
+    write_bag(tmp_path / 'bag', [Record(topic, bytes(12), 0.0, 10 ** 9) for topic in kinds],
+              kinds)
+    assert main(['replay', str(tmp_path / 'bag')]) == 0
+    assert '2 messages' in capsys.readouterr().out
+    assert main(['replay', str(tmp_path / 'bag'), '--clock']) == 0
+    assert '1 messages' in capsys.readouterr().out
+    assert main(['replay', str(tmp_path / 'bag'), '--clock', '--leave-out', '/noise']) == 2
+    assert 'holds nothing that can be played' in capsys.readouterr().err
+
+
+def test_what_was_latched_when_recorded_reaches_those_who_come_late(tmp_path, quiet_domain):
+    from rosbags.interfaces import (Qos, QosDurability, QosHistory, QosLiveliness,
+                                    QosReliability, QosTime)
+    from rosbags.rosbag2 import Writer
+    from rosbags.typesys import get_typestore, Stores
+    forever = QosTime(0, 0)
+    qos = Qos(QosHistory.KEEP_LAST, 1, QosReliability.RELIABLE, QosDurability.TRANSIENT_LOCAL,
+              forever, forever, QosLiveliness.AUTOMATIC, forever, False)
+    with Writer(tmp_path / 'bag', version=9) as writer:
+        for topic, profiles in (('/map', [qos]), ('/noise', [])):
+            connection = writer.add_connection(topic, 'std_msgs/msg/Empty',
+                                               typestore=get_typestore(Stores.ROS2_JAZZY),
+                                               offered_qos_profiles=profiles)
+            writer.write(connection, 10 ** 9, bytes([0, 1, 0, 0, 0]))
+    with Session() as session, BagPlayer(session.node, tmp_path / 'bag') as player:
+        player.play()
+        late = []
+        for topic in ('/map', '/noise'):
+            session.node.create_subscription(
+                message_class('std_msgs/msg/Empty'), topic,
+                lambda _, topic=topic: late.append(topic),
+                QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL
+                           if topic == '/map' else DurabilityPolicy.VOLATILE))
+        assert wait_until(lambda: late == ['/map'], 30)
 
 
 @pytest.mark.parametrize('words, complaint', [

@@ -31,9 +31,33 @@ def id_of_each_point(result):
     return np.append([m.id for m in result.segmentation.motions], -1)[result.segmentation.labels]
 
 
+def replace_stamp(frame, later_by):
+    return replace(frame, stamp=frame.stamp + later_by)
+
+
 def at(image, points):
     x, y = np.rint(points).astype(int).T
     return image[y, x]
+
+
+def test_track_and_segment_are_the_halves_of_process(scene):
+    whole, halves = MotionPipeline(), MotionPipeline()
+    for frame in scene:
+        one = whole.process(frame.image, frame.stamp)
+        other = halves.segment(halves.track(frame.image, frame.stamp))
+        np.testing.assert_array_equal(one.segmentation.labels, other.segmentation.labels)
+    assert one.has_pair and other.seconds.keys() == one.seconds.keys()
+
+
+def test_motions_are_forgotten_after_a_break_even_if_the_frames_around_it_are_left_out(scene):
+    pipeline = MotionPipeline()
+    before = run(pipeline, scene)[-1]
+    later = [replace_stamp(frame, 10 ** 10) for frame in scene]
+    tracked = [pipeline.track(frame.image, frame.stamp) for frame in later]
+    after = pipeline.segment(tracked[-1])
+    assert tracked[0].problem and after.has_pair
+    ids = [{motion.id for motion in result.segmentation.motions} for result in (before, after)]
+    assert ids[0] and ids[1] and not ids[0] & ids[1]
 
 
 def test_labels_fit_the_rendered_truth_and_ids_do_not_change():

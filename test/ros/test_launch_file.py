@@ -99,3 +99,45 @@ def test_the_topics_of_rviz_follow_the_namespace(module):
              for pair in viewer._Node__remappings}
     assert ('/motion_seg/keypoints', '/robot/motion_seg/keypoints') in pairs
     assert ('/image', '/cam') in pairs
+
+
+def words_of(context, action):
+    return [''.join(part.perform(context) for part in word) for word in action.cmd]
+
+
+def test_the_bag_waits_for_this_node_and_does_not_play_its_old_answers(module):
+    context, actions = actions_for(module, bag='b', namespace='robot/front')
+    words = words_of(context, next(a for a in actions
+                                   if type(a) is launch.actions.ExecuteProcess))
+    assert words[words.index('--wait-for') + 1] == '/robot/front/motion_seg'
+    assert words[words.index('--leave-out') + 1] == '/robot/front/motion_seg/keypoints'
+
+
+def test_the_log_level_is_that_of_the_node_in_its_namespace(module):
+    context, actions = actions_for(module, namespace='/robot/front', log_level='warn')
+    node = next(a for a in actions if isinstance(a, module.LifecycleNode))
+    assert 'robot.front.motion_seg:=warn' in str([
+        [getattr(part, 'text', part) for part in word] if isinstance(word, list) else word
+        for word in node._Node__ros_arguments])
+
+
+def test_a_relative_image_topic_is_the_same_for_rviz_as_for_the_node(module):
+    context, actions = actions_for(module, rviz='true', namespace='robot', image='cam/image')
+    pairs = {tuple(''.join(part.perform(context) for part in side) for side in pair)
+             for pair in actions[-1]._Node__remappings}
+    assert ('/image', '/robot/cam/image') in pairs
+
+
+def test_a_missing_parameter_file_and_a_missing_rviz_are_said_before_anything_starts(module,
+                                                                                     monkeypatch):
+    with pytest.raises(RuntimeError, match='params_file: nothing.yaml does not exist'):
+        actions_for(module, params_file='nothing.yaml')
+
+    def share(package):
+        if package == 'rviz2':
+            raise module.PackageNotFoundError(package)
+        return str(LAUNCH_FILE.parents[1])
+
+    monkeypatch.setattr(module, 'get_package_share_directory', share)
+    with pytest.raises(RuntimeError, match='rviz2, which is not installed'):
+        actions_for(module, rviz='true')

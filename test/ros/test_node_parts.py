@@ -16,7 +16,7 @@ from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.ros.throttle import Throttle
-from gdm_motion_seg.ros.worker import NewestWins
+from gdm_motion_seg.ros.worker import NewestWins, Relay
 from gdm_motion_seg.settings import with_flat
 
 WAIT_S = 20
@@ -34,6 +34,14 @@ class Clock:
         return self.now
 
 
+def soon(condition):
+    """Wait for a condition; returns whether it came true in time."""
+    deadline = time.monotonic() + WAIT_S
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return condition()
+
+
 def test_the_newest_item_wins_and_the_others_are_dropped():
     begun, go, done = threading.Event(), threading.Event(), []
 
@@ -47,9 +55,7 @@ def test_the_newest_item_wins_and_the_others_are_dropped():
     assert begun.wait(WAIT_S)
     assert [worker.put(item) for item in (2, 3, 4)] == [False, True, True]
     go.set()
-    deadline = time.monotonic() + WAIT_S
-    while len(done) < 2 and time.monotonic() < deadline:
-        time.sleep(0.001)
+    assert soon(lambda: len(done) == 2)
     assert worker.stop(WAIT_S)
     assert done == [1, 4]
 
@@ -64,9 +70,7 @@ def test_a_worker_outlives_an_exception():
 
     worker = NewestWins(handle, seen.append)
     worker.put('bad')
-    deadline = time.monotonic() + WAIT_S
-    while not seen and time.monotonic() < deadline:
-        time.sleep(0.001)
+    assert soon(lambda: seen)
     worker.put('good')
     assert finished.wait(WAIT_S)
     assert [str(error) for error in seen] == ['no']
@@ -86,6 +90,37 @@ def test_a_worker_that_hangs_is_reported_and_does_not_hold_up_the_stop():
     assert worker.stop(0.05) is False
     release.set()
     assert worker.stop(WAIT_S)
+
+
+def test_the_first_worker_goes_on_while_the_second_is_busy_and_what_is_passed_over_is_counted():
+    begun, go, halves, done, dropped = (threading.Event(), threading.Event(), [], [], [])
+
+    def second(half):
+        begun.set()
+        assert go.wait(WAIT_S)
+        done.append(half)
+
+    relay = Relay(lambda item: halves.append(item) or 10 * item, second, done.append,
+                  lambda: dropped.append(True))
+    relay.put(1)
+    assert begun.wait(WAIT_S)
+    for item in (2, 3, 4):
+        relay.put(item)
+        assert soon(lambda: halves[-1] == item)
+    assert soon(lambda: len(dropped) == 2)
+    go.set()
+    assert soon(lambda: len(done) == 2)
+    assert relay.stop(WAIT_S)
+    assert halves == [1, 2, 3, 4] and done == [10, 40]
+
+
+def test_what_the_first_worker_refuses_does_not_reach_the_second():
+    done, seen = [], []
+    relay = Relay(lambda item: seen.append(item), done.append, done.append, lambda: None)
+    relay.put(1)
+    assert soon(lambda: seen == [1])
+    assert relay.stop(WAIT_S)
+    assert not done
 
 
 def test_rates_and_percentiles_are_of_the_recent_past():
@@ -185,9 +220,7 @@ def test_an_exception_in_the_pipeline_is_reported_counted_and_the_state_reset(sc
     with monkeypatch.context() as patch:
         patch.setattr(processor._pipeline._tracker, 'track', lambda *_: np.zeros(1)[2])
         worker.put(arrivals[7])
-        deadline = time.monotonic() + WAIT_S
-        while not said and time.monotonic() < deadline:
-            time.sleep(0.001)
+        assert soon(lambda: said)
         assert worker.stop(WAIT_S)
     assert said[0].startswith('started afresh after an error: IndexError')
     assert statistics.snapshot().counts['failed'] == 1
@@ -215,6 +248,18 @@ def test_new_settings_hold_from_the_next_frame_on(scene):
     for index in range(8, 11):
         processor.process(Arrival(scene.moment(rosbags_types(), index).message(), 0.0))
     assert 0 < statistics.snapshot().tracks <= 50
+
+
+def test_what_was_tracked_before_a_reset_is_not_answered_after_it(scene):
+    processor, _, outputs, _ = processor_with(scene)
+    first, second = (Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in (0, 1))
+    stale = processor.track(first)
+    processor.reset()
+    fresh = processor.track(second)
+    processor.answer(stale)
+    assert outputs.names == []
+    processor.answer(fresh)
+    assert outputs.names == [KEYPOINTS]
 
 
 def test_a_resource_is_found_in_the_checkout_and_a_missing_one_is_named():

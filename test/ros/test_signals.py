@@ -4,6 +4,8 @@
 """Signals end the node, whenever and however many of them come."""
 
 from itertools import cycle
+from pathlib import Path
+import re
 import signal
 
 import pytest
@@ -13,6 +15,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 from lifecycle_msgs.srv import GetState  # noqa: E402, I100
 
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402, I100
+from gdm_motion_seg.ros.session import wait_until  # noqa: E402
 
 BOTH = (signal.SIGINT, signal.SIGTERM)
 
@@ -27,9 +30,22 @@ def test_many_signals_at_once_end_the_node_as_one_does(session, tmp_path):
         assert all('is deprecated' in line for line in node.output().splitlines()), node.output()
 
 
+def test_after_a_signal_the_node_is_gone_from_the_graph_and_from_shared_memory(session, tmp_path):
+    before = set(Path('/dev/shm').glob('fastrtps_*'))
+    with NodeProcess(log=tmp_path / 'log') as node:
+        assert wait_until(lambda: 'motion_seg' in session.node.get_node_names(), 180)
+        session.call(GetState, '/motion_seg/get_state', GetState.Request(), 600)
+        maps = Path(f'/proc/{node.process.pid}/maps').read_text(encoding='utf-8')
+        own = {Path(path) for path in re.findall(r'/dev/shm/fastrtps_[0-9a-f]{16}\b', maps)} - before
+        node.process.send_signal(signal.SIGINT)
+        assert node.process.wait(60) == 0
+        # A node that only vanishes is believed to live for twenty seconds more.
+        assert wait_until(lambda: 'motion_seg' not in session.node.get_node_names(), 10)
+    assert own and not [path for path in own if path.exists()]
+
+
 @pytest.mark.parametrize('number', BOTH)
 def test_a_signal_while_the_node_starts_is_not_lost(tmp_path, number):
-    from gdm_motion_seg.ros.session import wait_until
     with NodeProcess(log=tmp_path / 'log', arguments=['--log-level', 'debug']) as node:
         # The first words come from the middleware, long before the node can be asked anything.
         assert wait_until(lambda: node.output() != '', 180)

@@ -136,7 +136,7 @@ def test_a_break_in_the_stream_starts_afresh_with_a_reason(wall, what, second, s
     tracker = FeatureTracker()
     run(tracker, map(wall().frame, range(7)))
     broken = tracker.track(wall(size=second).frame(7), stamp)
-    assert broken.restarted and broken.problem and what in broken.reason and broken.gap == 0
+    assert broken.epoch == 1 and broken.problem and what in broken.reason and broken.gap == 0
     later = run(tracker, map(wall(size=second).frame, range(8, 14)), first=stamp // PERIOD_NS)
     assert later[-1].gap == 5 and len(later[-1].correspondences) > 30
 
