@@ -36,7 +36,7 @@ def test_after_a_signal_the_node_is_gone_from_the_graph_and_from_shared_memory(s
         assert wait_until(lambda: 'motion_seg' in session.node.get_node_names(), 180)
         session.call(GetState, '/motion_seg/get_state', GetState.Request(), 600)
         maps = Path(f'/proc/{node.process.pid}/maps').read_text(encoding='utf-8')
-        own = {Path(path) for path in re.findall(r'/dev/shm/fastrtps_[0-9a-f]{16}\b', maps)} - before
+        own = set(map(Path, re.findall(r'/dev/shm/fastrtps_[0-9a-f]{16}\b', maps))) - before
         node.process.send_signal(signal.SIGINT)
         assert node.process.wait(60) == 0
         # A node that only vanishes is believed to live for twenty seconds more.
