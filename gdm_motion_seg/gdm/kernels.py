@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel, kernel
+from gdm_motion_seg.compilation import kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
 from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 
@@ -328,7 +328,7 @@ def _dimension_of_sums(sum_s: float, sum_t: float, epsilon: float) -> float:
     return math.exp((math.log(sum_s) - math.log(sum_t) * (1.0 - epsilon)) / epsilon)
 
 
-@fast_kernel
+@reordered_kernel
 def _squared_coordinates(axes: FloatArray, vector: FloatArray, squares: FloatArray) -> None:
     d = len(vector)
     for i in range(d):
@@ -338,7 +338,7 @@ def _squared_coordinates(axes: FloatArray, vector: FloatArray, squares: FloatArr
         squares[i] = z * z
 
 
-@fast_kernel
+@reordered_kernel
 def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
                         squares: FloatArray) -> float:
     """
@@ -363,7 +363,7 @@ def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
     return _dimension_of_sums(sums[0] - change_s, sums[1] - change_t, epsilon)
 
 
-@fast_kernel
+@reordered_kernel
 def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
                         squares: FloatArray) -> float:
     """
@@ -590,7 +590,7 @@ def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     return math.exp(math.log(above) / epsilon - math.log1p(math.exp(delta * log)) / delta)
 
 
-@fast_kernel
+@reordered_kernel
 def _inner_products(vectors: FloatArray, members: IntArray, size: int,
                     products: FloatArray) -> None:
     for i in range(size):

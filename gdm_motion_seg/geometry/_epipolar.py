@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry._linalg import (
     cholesky_inplace, cholesky_solve_inplace, eigh, lowest_eigenvector, matmul3, rotation_exp,
     svd3)
@@ -15,7 +15,7 @@ from gdm_motion_seg.geometry.normalization import centre_and_scale
 MAX_DAMPING = 1e12
 
 
-@fast_kernel
+@kernel
 def unit_frobenius(f: FloatArray) -> FloatArray:
     """F at unit Frobenius norm, scaled first so that squares neither overflow nor vanish."""
     largest = 0.0
@@ -37,7 +37,7 @@ def unit_frobenius(f: FloatArray) -> FloatArray:
     return g
 
 
-@fast_kernel
+@kernel
 def rank_two(f: FloatArray) -> FloatArray:
     """Nearest matrix of rank two in the Frobenius norm."""
     u, s, v = svd3(f)
@@ -48,7 +48,7 @@ def rank_two(f: FloatArray) -> FloatArray:
     return g
 
 
-@fast_kernel
+@kernel
 def times_transform(m: FloatArray, cx: float, cy: float, scale: float) -> FloatArray:
     """M T for the transform T of a centre and a scale."""
     out = np.empty((3, 3))
@@ -59,7 +59,7 @@ def times_transform(m: FloatArray, cx: float, cy: float, scale: float) -> FloatA
     return out
 
 
-@fast_kernel
+@kernel
 def to_pixels(f: FloatArray, c1x: float, c1y: float, s1: float,
               c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^T F T1 at unit norm, for transforms given by centre and scale."""
@@ -71,14 +71,14 @@ def to_pixels(f: FloatArray, c1x: float, c1y: float, s1: float,
     return unit_frobenius(g)
 
 
-@fast_kernel
+@kernel
 def from_pixels(f: FloatArray, c1x: float, c1y: float, s1: float,
                 c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^-T F T1^-1 at unit norm, for transforms given by centre and scale."""
     return to_pixels(f, -c1x * s1, -c1y * s1, 1.0 / s1, -c2x * s2, -c2y * s2, 1.0 / s2)
 
 
-@fast_kernel
+@kernel
 def as_matrix(v: FloatArray) -> FloatArray:
     """(3, 3) matrix of nine numbers, row by row."""
     m = np.empty((3, 3))
@@ -88,14 +88,14 @@ def as_matrix(v: FloatArray) -> FloatArray:
     return m
 
 
-@fast_kernel
+@kernel
 def _store(m: FloatArray, out: FloatArray, index: int) -> None:
     for i in range(3):
         for j in range(3):
             out[index, i, j] = m[i, j]
 
 
-@fast_kernel
+@kernel
 def _fill_embedding(v: FloatArray, x: float, y: float, u: float, w: float) -> None:
     v[0] = u * x
     v[1] = u * y
@@ -108,7 +108,7 @@ def _fill_embedding(v: FloatArray, x: float, y: float, u: float, w: float) -> No
     v[8] = 1.0
 
 
-@fast_kernel
+@kernel
 def eight_point(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted normalised eight-point algorithm, rank two, in pixels."""
     c1x, c1y, s1 = centre_and_scale(x1, weights)
@@ -129,7 +129,7 @@ def eight_point(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArr
     return to_pixels(rank_two(as_matrix(vectors[:, 0])), c1x, c1y, s1, c2x, c2y, s2)
 
 
-@fast_kernel
+@kernel
 def eight_point_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
                         iterations: int) -> FloatArray:
     """One eight-point fit for each row of indices."""
@@ -161,7 +161,7 @@ def eight_point_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
     return out
 
 
-@fast_kernel
+@kernel
 def eight_point_moments(moments: FloatArray, iterations: int) -> FloatArray:
     """
     One eight-point fit for each (9, 9) moment matrix sum w v v^T.
@@ -198,7 +198,7 @@ def eight_point_moments(moments: FloatArray, iterations: int) -> FloatArray:
     return out
 
 
-@fast_kernel
+@kernel
 def _moment_transform(sx: float, sy: float, sxx: float,
                       total: float) -> tuple[float, float, float]:
     if not total > 0.0:
@@ -210,7 +210,7 @@ def _moment_transform(sx: float, sy: float, sxx: float,
     return cx, cy, np.sqrt(2.0 / spread)
 
 
-@fast_kernel
+@kernel
 def _fill_sampson(f: FloatArray, x1: FloatArray, x2: FloatArray, out: FloatArray) -> None:
     f00, f01, f02 = f[0, 0], f[0, 1], f[0, 2]
     f10, f11, f12 = f[1, 0], f[1, 1], f[1, 2]
@@ -227,7 +227,7 @@ def _fill_sampson(f: FloatArray, x1: FloatArray, x2: FloatArray, out: FloatArray
         out[i] = abs(c) / np.sqrt(d + 1e-200) if c != 0.0 else 0.0
 
 
-@fast_kernel
+@kernel
 def sampson(f: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """(N,) Sampson distances of N points to one matrix."""
     out = np.empty(x1.shape[0])
@@ -235,7 +235,7 @@ def sampson(f: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     return out
 
 
-@fast_kernel
+@kernel
 def sampson_many(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """(H, N) Sampson distances of N points to H matrices."""
     out = np.empty((fs.shape[0], x1.shape[0]))
@@ -244,7 +244,7 @@ def sampson_many(fs: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     return out
 
 
-@fast_kernel
+@kernel
 def sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                  loss2: float) -> float:
     """Sum of w r^2, or of the Cauchy loss w c^2 log(1 + r^2 / c^2) where c^2 = loss2 > 0."""
@@ -261,7 +261,7 @@ def sampson_cost(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatAr
     return cost
 
 
-@fast_kernel
+@kernel
 def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                              loss2: float, gram: FloatArray, gradient: FloatArray) -> None:
     """
@@ -309,7 +309,7 @@ def sampson_normal_equations(f: FloatArray, x1: FloatArray, x2: FloatArray, weig
             gram[j, i] = gram[i, j]
 
 
-@fast_kernel
+@kernel
 def project(gram: FloatArray, gradient: FloatArray,
             basis: FloatArray) -> tuple[FloatArray, FloatArray]:
     """B^T G B and B^T g for a basis of p directions in R^9, given as (p, 9)."""
@@ -330,7 +330,7 @@ def project(gram: FloatArray, gradient: FloatArray,
     return jtj, jtr
 
 
-@fast_kernel
+@kernel
 def damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
                 step: FloatArray) -> bool:
     """Levenberg-Marquardt step -(J^T J + damping diag)^-1 J^T r; False if it cannot be solved."""
@@ -349,7 +349,7 @@ def damped_step(jtj: FloatArray, jtr: FloatArray, damping: float,
     return True
 
 
-@fast_kernel
+@kernel
 def promised(jtr: FloatArray, step: FloatArray) -> float:
     """Decrease of the cost that a step promises; where it is nothing, the search is over."""
     decrease = 0.0
@@ -358,7 +358,7 @@ def promised(jtr: FloatArray, step: FloatArray) -> float:
     return decrease
 
 
-@fast_kernel
+@kernel
 def _compose(u: FloatArray, theta: float, v: FloatArray) -> FloatArray:
     """U diag(cos theta, sin theta, 0) V^T: rank two and unit Frobenius norm by construction."""
     f = np.empty((3, 3))
@@ -369,7 +369,7 @@ def _compose(u: FloatArray, theta: float, v: FloatArray) -> FloatArray:
     return f
 
 
-@fast_kernel
+@kernel
 def _rank_two_basis(u: FloatArray, theta: float, v: FloatArray, f: FloatArray) -> FloatArray:
     """(7, 9) derivatives of vec(F) by rotations of U, rotations of V, and theta."""
     basis = np.zeros((7, 9))
@@ -388,7 +388,7 @@ def _rank_two_basis(u: FloatArray, theta: float, v: FloatArray, f: FloatArray) -
     return basis
 
 
-@fast_kernel
+@kernel
 def refine_rank_two(f_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                     loss: float, iterations: int, tolerance: float) -> FloatArray:
     """Minimise the Sampson cost over all matrices of rank two by Levenberg-Marquardt."""

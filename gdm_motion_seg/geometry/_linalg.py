@@ -10,13 +10,13 @@ and plain loops over numbers compile in a fraction of the time that array expres
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray
 
 _SWEEPS = 30
 
 
-@fast_kernel
+@kernel
 def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix, by Jacobi."""
     n = matrix.shape[0]
@@ -70,7 +70,7 @@ def eigh(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     return values, v
 
 
-@fast_kernel
+@kernel
 def cholesky_inplace(a: FloatArray) -> bool:
     """Replace the lower triangle by its Cholesky factor; False if it is not positive definite."""
     n = a.shape[0]
@@ -90,7 +90,7 @@ def cholesky_inplace(a: FloatArray) -> bool:
     return True
 
 
-@fast_kernel
+@kernel
 def cholesky_solve_inplace(factor: FloatArray, b: FloatArray) -> None:
     """Solve L L^T x = b with the factor of :func:`cholesky_inplace`; x replaces b."""
     n = b.shape[0]
@@ -106,7 +106,7 @@ def cholesky_solve_inplace(factor: FloatArray, b: FloatArray) -> None:
         b[i] = s / factor[i, i]
 
 
-@fast_kernel
+@kernel
 def lowest_eigenvector(matrix: FloatArray, iterations: int) -> FloatArray:
     """
     Eigenvector of the smallest eigenvalue of a positive semi-definite matrix.
@@ -148,7 +148,7 @@ def lowest_eigenvector(matrix: FloatArray, iterations: int) -> FloatArray:
     return x
 
 
-@fast_kernel
+@kernel
 def svd3(m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """
     Rotations U, V and singular values s (descending, the last signed) with m = U diag(s) V^T.
@@ -212,7 +212,7 @@ def svd3(m: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return u, s, v
 
 
-@fast_kernel
+@kernel
 def _cross_columns(m: FloatArray) -> None:
     """Make the third column the cross product of the first two."""
     m[0, 2] = m[1, 0] * m[2, 1] - m[2, 0] * m[1, 1]
@@ -220,7 +220,7 @@ def _cross_columns(m: FloatArray) -> None:
     m[2, 2] = m[0, 0] * m[1, 1] - m[1, 0] * m[0, 1]
 
 
-@fast_kernel
+@kernel
 def rotation_exp(w: FloatArray) -> FloatArray:
     """Rotation matrix of a rotation vector (Rodrigues)."""
     theta2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
@@ -243,7 +243,7 @@ def rotation_exp(w: FloatArray) -> FloatArray:
     return r
 
 
-@fast_kernel
+@kernel
 def matmul3(a: FloatArray, b: FloatArray) -> FloatArray:
     """Product of two 3 x 3 matrices without a call into BLAS."""
     c = np.zeros((3, 3))
@@ -254,7 +254,7 @@ def matmul3(a: FloatArray, b: FloatArray) -> FloatArray:
     return c
 
 
-@fast_kernel
+@kernel
 def inverse_camera(k: FloatArray) -> FloatArray:
     """Inverse of an upper triangular camera matrix."""
     inverse = np.zeros((3, 3))
@@ -267,7 +267,7 @@ def inverse_camera(k: FloatArray) -> FloatArray:
     return inverse
 
 
-@fast_kernel
+@kernel
 def cross_matrix(t: FloatArray) -> FloatArray:
     """Matrix [t]x of the cross product with t."""
     m = np.zeros((3, 3))
@@ -277,7 +277,7 @@ def cross_matrix(t: FloatArray) -> FloatArray:
     return m
 
 
-@fast_kernel
+@kernel
 def median(values: FloatArray) -> float:
     """Median of some numbers, by quickselect; 0 of none."""
     n = values.shape[0]

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry._epipolar import (
     as_matrix, damped_step, MAX_DAMPING, promised, times_transform, unit_frobenius)
 from gdm_motion_seg.geometry._linalg import eigh
@@ -16,7 +16,7 @@ FAR = 1e12
 """Distance in pixels of a point whose image lies on or behind the horizon."""
 
 
-@fast_kernel
+@kernel
 def conjugate(h: FloatArray, c1x: float, c1y: float, s1: float,
               c2x: float, c2y: float, s2: float) -> FloatArray:
     """T2^-1 H T1 at unit norm, for transforms given by centre and scale."""
@@ -27,7 +27,7 @@ def conjugate(h: FloatArray, c1x: float, c1y: float, s1: float,
     return unit_frobenius(g)
 
 
-@fast_kernel
+@kernel
 def direct_linear(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted normalised direct linear transform, in pixels."""
     c1x, c1y, s1 = centre_and_scale(x1, weights)
@@ -54,7 +54,7 @@ def direct_linear(x1: FloatArray, x2: FloatArray, weights: FloatArray) -> FloatA
     return conjugate(as_matrix(vectors[:, 0]), c1x, c1y, s1, c2x, c2y, s2)
 
 
-@fast_kernel
+@kernel
 def _whitened(h: FloatArray, sign: float, x: float, y: float, u: float, v: float,
               out: FloatArray) -> bool:
     """
@@ -89,7 +89,7 @@ def _whitened(h: FloatArray, sign: float, x: float, y: float, u: float, v: float
     return True
 
 
-@fast_kernel
+@kernel
 def _orientation(h: FloatArray, x1: FloatArray) -> float:
     """Sign of the third coordinate that most points get: the visible side of the horizon."""
     positive = 0
@@ -99,7 +99,7 @@ def _orientation(h: FloatArray, x1: FloatArray) -> float:
     return 1.0 if 2 * positive >= x1.shape[0] else -1.0
 
 
-@fast_kernel
+@kernel
 def transfer(h: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """(N,) first-order distances of N points to a homography."""
     out = np.empty(x1.shape[0])
@@ -113,7 +113,7 @@ def transfer(h: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     return out
 
 
-@fast_kernel
+@kernel
 def _cost(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray, weights: FloatArray,
           loss2: float, r: FloatArray) -> float:
     cost = 0.0
@@ -125,7 +125,7 @@ def _cost(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray, weights: F
     return cost
 
 
-@fast_kernel
+@kernel
 def _normal_equations(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray,
                       weights: FloatArray, loss2: float, jtj: FloatArray, jtr: FloatArray,
                       r: FloatArray) -> None:
@@ -165,7 +165,7 @@ def _normal_equations(h: FloatArray, sign: float, x1: FloatArray, x2: FloatArray
             jtj[j, i] = jtj[i, j]
 
 
-@fast_kernel
+@kernel
 def refine(h_pixels: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
            loss: float, iterations: int, tolerance: float) -> FloatArray:
     """Minimise the first-order distances over all homographies by Levenberg-Marquardt."""

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry import _projective
 from gdm_motion_seg.geometry._epipolar import (
     eight_point, eight_point_samples, refine_rank_two, sampson)
@@ -47,7 +47,7 @@ _SEARCH_STEPS = 8
 GENERAL, ON_PLANE, ON_LINE, ROTATING, STILL = 0, 1, 2, 3, 4
 
 
-@fast_kernel
+@kernel
 def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: float) -> float:
     """
     Estimate the standard deviation of a coordinate's noise from distances to a fitted model.
@@ -78,7 +78,7 @@ def noise_scale(distances: FloatArray, residuals: int, parameters: int, unit: fl
     return max(np.sqrt(variance), LEAST_NOISE_PX * unit)
 
 
-@fast_kernel
+@kernel
 def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
     """
     Eight-point fit, refined under a Cauchy loss of the residuals' scale, then on the inliers.
@@ -100,7 +100,7 @@ def robust_fundamental(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArra
     return refine_rank_two(f, x1, x2, inliers, 0.0, 20, 1e-5)
 
 
-@fast_kernel
+@kernel
 def _refine_at_own_scale(f: FloatArray, x1: FloatArray, x2: FloatArray,
                          unit: float) -> tuple[FloatArray, float]:
     """Refine twice, each time at the scale of the residuals; the last one comes back as well."""
@@ -111,7 +111,7 @@ def _refine_at_own_scale(f: FloatArray, x1: FloatArray, x2: FloatArray,
     return f, noise_scale(sampson(f, x1, x2), 1, 7, unit)
 
 
-@fast_kernel
+@kernel
 def _least_median(x1: FloatArray, x2: FloatArray) -> FloatArray:
     """Fit with the least median distance among samples of eight; the same ones every time."""
     n = x1.shape[0]
@@ -133,7 +133,7 @@ def _least_median(x1: FloatArray, x2: FloatArray) -> FloatArray:
     return fits[best].copy()
 
 
-@fast_kernel
+@kernel
 def robust_homography(x1: FloatArray, x2: FloatArray, loss: float) -> FloatArray:
     """
     Homography by direct linear transform or similarity, whichever starts better, then refined.
@@ -148,7 +148,7 @@ def robust_homography(x1: FloatArray, x2: FloatArray, loss: float) -> FloatArray
     return _projective.refine(linear, x1, x2, ones, loss, 6, 1e-2)
 
 
-@fast_kernel
+@kernel
 def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_guess: bool,
            unit: float) -> tuple[int, float, float, FloatArray, FloatArray]:
     """Kind of the motion, noise, median distance from a homography, that one, and a rotation."""
@@ -182,7 +182,7 @@ def select(x1: FloatArray, x2: FloatArray, f: FloatArray, k: FloatArray, is_gues
     return (ON_LINE if on_line else ON_PLANE), noise, depth, h, np.eye(3)
 
 
-@fast_kernel
+@kernel
 def rotation_homography(x1: FloatArray, x2: FloatArray, weights: FloatArray,
                         k: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rotation R that turns the first rays into the second (Wahba's problem), and K R K^-1."""
@@ -206,7 +206,7 @@ def rotation_homography(x1: FloatArray, x2: FloatArray, weights: FloatArray,
     return rotation, matmul3(k, matmul3(rotation, k_inv))
 
 
-@fast_kernel
+@kernel
 def _best_focal(x1: FloatArray, x2: FloatArray, weights: FloatArray, k: FloatArray,
                 loss: float) -> FloatArray:
     """Camera matrix whose focal length makes a pure rotation fit best, by golden section."""
@@ -228,14 +228,14 @@ def _best_focal(x1: FloatArray, x2: FloatArray, weights: FloatArray, k: FloatArr
     return _with_focal(k, 0.5 * (low + high))
 
 
-@fast_kernel
+@kernel
 def _focal_cost(log_factor: float, x1: FloatArray, x2: FloatArray, weights: FloatArray,
                 k: FloatArray, loss: float) -> float:
     _, h = rotation_homography(x1, x2, weights, _with_focal(k, log_factor))
     return _cauchy_cost(h, x1, x2, loss)
 
 
-@fast_kernel
+@kernel
 def _with_focal(k: FloatArray, log_factor: float) -> FloatArray:
     scaled = k.copy()
     factor = np.exp(log_factor)
@@ -245,13 +245,13 @@ def _with_focal(k: FloatArray, log_factor: float) -> FloatArray:
     return scaled
 
 
-@fast_kernel
+@kernel
 def _cauchy_cost(h: FloatArray, x1: FloatArray, x2: FloatArray, loss: float) -> float:
     distances = _projective.transfer(h, x1, x2)
     return np.log1p((distances / loss) ** 2).sum()
 
 
-@fast_kernel
+@kernel
 def _capped(distances: FloatArray, noise: float) -> float:
     """Sum of squared distances over the noise, each no larger than CAP."""
     total = 0.0
@@ -260,7 +260,7 @@ def _capped(distances: FloatArray, noise: float) -> float:
     return total
 
 
-@fast_kernel
+@kernel
 def _similarity(x1: FloatArray, x2: FloatArray) -> FloatArray:
     """Least-squares similarity x2 = s R x1 + t, as a complex line fit."""
     n = x1.shape[0]
@@ -282,7 +282,7 @@ def _similarity(x1: FloatArray, x2: FloatArray) -> FloatArray:
                      [0.0, 0.0, 1.0]])
 
 
-@fast_kernel
+@kernel
 def _thickness(points: FloatArray) -> float:
     """Spread (standard deviation) of the points across the line that fits them best."""
     n = points.shape[0]
@@ -297,7 +297,7 @@ def _thickness(points: FloatArray) -> float:
     return np.sqrt(max(low, 0.0) / n)
 
 
-@fast_kernel
+@kernel
 def distinct_points(x1: FloatArray, x2: FloatArray, enough: int) -> int:
     """Count different correspondences, no further than enough."""
     found = np.empty(enough, np.int64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry import _epipolar
 from gdm_motion_seg.geometry._linalg import (
     cross_matrix, inverse_camera, matmul3, median, rotation_exp, svd3)
@@ -288,7 +288,7 @@ def epipolar_parallax(rotation: FloatArray, translation: FloatArray, x1: FloatAr
     return ((x2 - infinite) * direction).sum(axis=1)
 
 
-@fast_kernel
+@kernel
 def _decompose(essential: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     u, _, v = svd3(essential)
     turn = np.zeros((3, 3))
@@ -297,12 +297,12 @@ def _decompose(essential: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     return matmul3(matmul3(u, turn), vt), matmul3(matmul3(u, turn.T.copy()), vt), u[:, 2].copy()
 
 
-@fast_kernel
+@kernel
 def _fundamental(rotation: FloatArray, t: FloatArray, k_inv: FloatArray) -> FloatArray:
     return matmul3(matmul3(k_inv.T.copy(), matmul3(cross_matrix(t), rotation)), k_inv)
 
 
-@fast_kernel
+@kernel
 def _vote(r: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatArray, k_inv: FloatArray,
           least: float) -> tuple[float, float, FloatArray]:
     """
@@ -342,7 +342,7 @@ def _vote(r: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatArray, k_inv: F
     return forward, backward, sines
 
 
-@fast_kernel
+@kernel
 def _recover(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray, k: FloatArray,
              loss: float, iterations: int) -> tuple[FloatArray, FloatArray, float, float]:
     k_inv = inverse_camera(k)
@@ -363,7 +363,7 @@ def _recover(f: FloatArray, x1: FloatArray, x2: FloatArray, weights: FloatArray,
     return rotation, direction, share, np.arcsin(min(parallax, 1.0))
 
 
-@fast_kernel
+@kernel
 def _pose_basis(rotation: FloatArray, t: FloatArray, b1: FloatArray, b2: FloatArray,
                 k_inv: FloatArray) -> FloatArray:
     """(5, 9) derivatives of vec(F) by a rotation of R and by t along its two tangents."""
@@ -379,14 +379,14 @@ def _pose_basis(rotation: FloatArray, t: FloatArray, b1: FloatArray, b2: FloatAr
     return basis
 
 
-@fast_kernel
+@kernel
 def _fill_row(basis: FloatArray, row: int, m: FloatArray) -> None:
     for i in range(3):
         for j in range(3):
             basis[row, 3 * i + j] = m[i, j]
 
 
-@fast_kernel
+@kernel
 def _tangents(t: FloatArray) -> tuple[FloatArray, FloatArray]:
     least = 0
     for i in range(1, 3):
@@ -407,7 +407,7 @@ def _tangents(t: FloatArray) -> tuple[FloatArray, FloatArray]:
     return b1, b2
 
 
-@fast_kernel
+@kernel
 def _refine_pose(rotation: FloatArray, t: FloatArray, x1: FloatArray, x2: FloatArray,
                  weights: FloatArray, k: FloatArray, loss: float, iterations: int,
                  tolerance: float) -> tuple[FloatArray, FloatArray]:

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray
 
 
@@ -118,7 +118,7 @@ def hartley_transform(points: FloatArray, weights: FloatArray | None = None) -> 
     return np.array([[scale, 0.0, -scale * cx], [0.0, scale, -scale * cy], [0.0, 0.0, 1.0]])
 
 
-@fast_kernel
+@kernel
 def centre_and_scale(points: FloatArray, weights: FloatArray) -> tuple[float, float, float]:
     """Weighted centroid, and the factor that brings the mean squared radius to 2."""
     total, cx, cy = 0.0, 0.0, 0.0

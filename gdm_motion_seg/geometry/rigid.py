@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace, svd3
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 
@@ -32,7 +32,7 @@ BEHIND_CAP = 2.0
 """Most that a parallax of the wrong sign costs: it is a hint, the distance a measurement."""
 
 
-@fast_kernel
+@kernel
 def _essential(rotation: FloatArray, t: FloatArray, e: FloatArray) -> None:
     """Write E = [t]x R."""
     for j in range(3):
@@ -41,7 +41,7 @@ def _essential(rotation: FloatArray, t: FloatArray, e: FloatArray) -> None:
         e[2, j] = t[0] * rotation[1, j] - t[1] * rotation[0, j]
 
 
-@fast_kernel
+@kernel
 def _cauchy_cost(e: FloatArray, y1: FloatArray, y2: FloatArray, members: IntArray,
                  precision: FloatArray) -> float:
     """Sum log(1 + (d / c s)^2) of the Sampson distances d."""
@@ -63,7 +63,7 @@ def _cauchy_cost(e: FloatArray, y1: FloatArray, y2: FloatArray, members: IntArra
     return cost + math.log(product)
 
 
-@fast_kernel
+@kernel
 def _tangents(t: FloatArray, u: FloatArray, v: FloatArray) -> None:
     """Write two directions that span the tangent plane of the unit sphere at t."""
     k = 0
@@ -81,7 +81,7 @@ def _tangents(t: FloatArray, u: FloatArray, v: FloatArray) -> None:
     v[2] = t[0] * u[1] - t[1] * u[0]
 
 
-@fast_kernel
+@kernel
 def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatArray) -> None:
     """Write exp([w]x) R."""
     theta = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
@@ -101,7 +101,7 @@ def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatAr
         turned[2, j] = r20 * x + r21 * y + r22 * z
 
 
-@fast_kernel
+@kernel
 def _derivatives(rotation: FloatArray, t: FloatArray, u: FloatArray, v: FloatArray,
                  turned: FloatArray, de: FloatArray) -> None:
     """Write dE along the three turns and the two tangents of t."""
@@ -116,7 +116,7 @@ def _derivatives(rotation: FloatArray, t: FloatArray, u: FloatArray, v: FloatArr
     _essential(rotation, v, de[4])
 
 
-@fast_kernel
+@kernel
 def _normal_equations(e: FloatArray, de: FloatArray, y1: FloatArray, y2: FloatArray,
                       members: IntArray, precision: FloatArray, jtj: FloatArray,
                       jtr: FloatArray) -> None:
@@ -161,7 +161,7 @@ def _normal_equations(e: FloatArray, de: FloatArray, y1: FloatArray, y2: FloatAr
                 jtj[i, k] += weight * j[i] * j[k]
 
 
-@fast_kernel
+@kernel
 def refine_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                  members: IntArray, precision: FloatArray, iterations: int) -> float:
     """
@@ -218,7 +218,7 @@ def refine_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatA
     return cost
 
 
-@fast_kernel
+@kernel
 def rigid_cost(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                precision: FloatArray, cost: FloatArray, mirrored: FloatArray) -> None:
     """
@@ -252,7 +252,7 @@ def rigid_cost(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArr
         mirrored[n] = distance + (behind if parallax > 0.0 else 0.0)
 
 
-@fast_kernel
+@kernel
 def face_forward(t: FloatArray, cost: FloatArray, mirrored: FloatArray, members: IntArray,
                  cap: float) -> float:
     """Give t the sign under which more members lie before the camera; return their capped cost."""
@@ -269,7 +269,7 @@ def face_forward(t: FloatArray, cost: FloatArray, mirrored: FloatArray, members:
     return forward
 
 
-@fast_kernel
+@kernel
 def _aligning_rotation(y1: FloatArray, y2: FloatArray, members: IntArray,
                        rotation: FloatArray) -> None:
     """Write the rotation that best turns the first rays into the second (Wahba's problem)."""
@@ -293,7 +293,7 @@ def _aligning_rotation(y1: FloatArray, y2: FloatArray, members: IntArray,
                               + left[i, 2] * right[j, 2])
 
 
-@fast_kernel
+@kernel
 def _fit_from_nowhere(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
                       precision: FloatArray, cap: float, iterations: int) -> float:
     """Fit all points, from two rotations and three directions; the lowest capped cost wins."""
@@ -317,7 +317,7 @@ def _fit_from_nowhere(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: F
     return best
 
 
-@fast_kernel
+@kernel
 def fit_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
               members: IntArray, precision: FloatArray, cap: float) -> None:
     """Fit (R, t) to the members without a start, in place: from a subset, then with all."""
@@ -334,7 +334,7 @@ def fit_rigid(rotation: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArra
         refine_rigid(rotation, t, y1, y2, members, precision, 4)
 
 
-@fast_kernel
+@kernel
 def fit_rigid_samples(y1: FloatArray, y2: FloatArray, precision: FloatArray, samples: IntArray,
                       cap: float) -> tuple[FloatArray, FloatArray]:
     """Fit a motion to each row of (H, M) indices."""
@@ -344,7 +344,7 @@ def fit_rigid_samples(y1: FloatArray, y2: FloatArray, precision: FloatArray, sam
     return rotations, ts
 
 
-@fast_kernel
+@kernel
 def rigid_costs(rotations: FloatArray, ts: FloatArray, y1: FloatArray, y2: FloatArray,
                 precision: FloatArray, cap: float) -> FloatArray:
     """Compute the capped cost (H, N) of every point; the sign of each t is chosen, in place."""

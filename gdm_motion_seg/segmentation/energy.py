@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.gdm.eigen import eigenvalues
 from gdm_motion_seg.gdm.kernels import dimension_of_eigenvalues
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
@@ -77,7 +77,7 @@ class Weights(NamedTuple):
     """Points below which a motion is dissolved."""
 
 
-@fast_kernel
+@kernel
 def members_of(labels: IntArray, k: int) -> IntArray:
     """List the points with label k."""
     count = 0
@@ -92,7 +92,7 @@ def members_of(labels: IntArray, k: int) -> IntArray:
     return members
 
 
-@fast_kernel
+@kernel
 def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray, ts: FloatArray,
                weights: Weights) -> None:
     """Fit motion k to its points from nowhere, in place."""
@@ -105,7 +105,7 @@ def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray
         ts[k] = np.array([1.0, 0.0, 0.0])
 
 
-@fast_kernel
+@kernel
 def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> None:
     """Fit every motion to its points from nowhere, in place."""
@@ -113,7 +113,7 @@ def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
         fit_motion(problem, labels, k, rotations, ts, weights)
 
 
-@fast_kernel
+@kernel
 def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                    iterations: int) -> None:
     """Refine every motion on its points, in place."""
@@ -124,7 +124,7 @@ def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts
                          iterations)
 
 
-@fast_kernel
+@kernel
 def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
                 weights: Weights) -> FloatArray:
     """
@@ -142,7 +142,7 @@ def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: F
     return costs / variance + 0.5 * math.log(variance)
 
 
-@fast_kernel
+@kernel
 def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
     """Return the factor s^2 with the lowest sum of capped costs."""
     sums = np.zeros(len(NOISE_VARIANCES))
@@ -155,7 +155,7 @@ def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
     return NOISE_VARIANCES[sums.argmin()]
 
 
-@fast_kernel
+@kernel
 def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: FloatArray,
                  weights: Weights, smoothness: float, n: int, local: FloatArray) -> None:
     """Write what label -1, 0, 1, ... would cost point n, dimensions aside."""
@@ -170,7 +170,7 @@ def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: 
         local[k] += weights.coding * problem.coding[int(others)]
 
 
-@fast_kernel
+@kernel
 def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
             smoothness: float, sweeps: int) -> None:
     """Give point after point its cheapest label, dimensions aside, until none changes."""
@@ -195,7 +195,7 @@ def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weig
             break
 
 
-@fast_kernel
+@kernel
 def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
     n_motions = len(rotations)
@@ -217,7 +217,7 @@ def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smal
     return kept
 
 
-@fast_kernel
+@kernel
 def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
           weights: Weights, smoothness: float, rounds: int) -> tuple[int, FloatArray]:
     """Refit and relabel in turn until nothing changes, in place; return K and the costs."""
@@ -239,21 +239,21 @@ def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatAr
     return n_motions, costs
 
 
-@fast_kernel
+@kernel
 def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     for i in range(len(vector)):
         for j in range(i + 1):
             gram[i, j] += sign * vector[i] * vector[j]
 
 
-@fast_kernel
+@kernel
 def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray,
                epsilon: float) -> float:
     eigenvalues(gram, work, values, off)
     return dimension_of_eigenvalues(values, epsilon, 0.0)
 
 
-@fast_kernel
+@kernel
 def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: Weights) -> float:
     """Compute M (a GD + b D) and the price of the motions."""
     power, mean, total, price = 0.0, 0.0, 0.0, 0.0
@@ -269,7 +269,7 @@ def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: 
                               + weights.mean_dimension * mean / total)
 
 
-@fast_kernel
+@kernel
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
     """Compute J."""
     n_motions, n_points = costs.shape
@@ -300,7 +300,7 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weigh
             + _motions_term(dims, sizes, problem.inliers, weights))
 
 
-@fast_kernel
+@kernel
 def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
                 sweeps: int, reach: float) -> int:
     """
@@ -386,7 +386,7 @@ def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
     return moves
 
 
-@fast_kernel
+@kernel
 def settle(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
            weights: Weights, rounds: int, reach: float) -> tuple[FloatArray, float]:
     """Move points on J and refit while J falls, in place; return the costs and J."""

@@ -12,7 +12,7 @@ islands are where a partition may look for such a motion; whether it pays is for
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.compilation import fast_kernel
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.segmentation.problem import Problem
 
@@ -44,7 +44,7 @@ def flow_islands(problem: Problem, smallest: int, most: int) -> list[npt.NDArray
     return islands
 
 
-@fast_kernel
+@kernel
 def _root(parent: IntArray, n: int) -> int:
     while parent[n] != n:
         parent[n] = parent[parent[n]]
@@ -52,7 +52,7 @@ def _root(parent: IntArray, n: int) -> int:
     return n
 
 
-@fast_kernel
+@kernel
 def _linked(n: int, one: IntArray, other: IntArray, bond: FloatArray,
             smallest: int) -> tuple[npt.NDArray[np.bool_], FloatArray]:
     """Link neighbours by falling bond; return the islands (I, N) that appear, and their scores."""

@@ -301,5 +301,5 @@ def test_ctrl_c_ends_a_replay(here):
                      env={**os.environ, **dds_environment()}) as process:
             code, said = interrupted(process, lambda: recorder.records('/image'))
         recorder.close()
-    # The middleware of Kilted warns of an environment variable that Jazzy's needs.
-    assert code == 130 and all('is deprecated' in line for line in said.splitlines()), said
+    # That is the usual end of a replay; launch would report any other code as a crash.
+    assert code == 0 and 'messages of in/bag played' in said and 'Traceback' not in said
