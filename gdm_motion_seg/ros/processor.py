@@ -135,6 +135,9 @@ class FrameProcessor:
         except Exception:
             self.reset()
             raise
+        if tracked.problem:
+            # Here, because the frame may be passed over on its way to an answer.
+            self._report('unanswered', tracked.reason)
         return TrackedImage(arrival, image, tracked, self._resets)
 
     def answer(self, item: TrackedImage) -> None:
@@ -153,7 +156,7 @@ class FrameProcessor:
         except Exception:
             self.reset()
             raise
-        self._account(result, item.arrival)
+        self._account(result, item)
 
     def failed(self, error: Exception) -> None:
         """Report an exception that left ``process``."""
@@ -219,12 +222,12 @@ class FrameProcessor:
             return None
         return camera
 
-    def _account(self, result: FrameResult, arrival: Arrival) -> None:
-        if result.problem:
+    def _account(self, result: FrameResult, item: TrackedImage) -> None:
+        if result.problem and not item.tracked.problem:
             self._report('unanswered', result.reason)
         if result.has_pair or not result.problem:
             self._statistics.answered(
-                time.monotonic() - arrival.at, (self._now() - result.stamp) / 1e9,
+                time.monotonic() - item.arrival.at, (self._now() - result.stamp) / 1e9,
                 len(result.correspondences), result.segmentation.n_motions, result.reason)
 
     def _report(self, kind: str, sentence: str) -> None:

@@ -262,6 +262,16 @@ def test_what_was_tracked_before_a_reset_is_not_answered_after_it(scene):
     assert outputs.names == [KEYPOINTS]
 
 
+def test_a_break_in_the_stream_is_reported_even_if_its_frame_is_never_answered(scene):
+    processor, statistics, _, said = processor_with(scene)
+    late, early = (Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in (9, 2))
+    processor.process(late)
+    broken = processor.track(early)
+    assert 'the time jumped back' in said[-1]
+    processor.answer(broken)
+    assert len(said) == 1 and statistics.snapshot().counts['unanswered'] == 1
+
+
 def test_a_resource_is_found_in_the_checkout_and_a_missing_one_is_named():
     from gdm_motion_seg.errors import InputError
     from gdm_motion_seg.resources import resource
