@@ -126,7 +126,6 @@ class Camera:
 
     def look(self) -> bool:
         """Take a sample of the process and judge what came after faults; False if it died."""
-        self.player.sent.clear()
         try:
             process = psutil.Process(self.node.process.pid)
             memory = process.memory_info()

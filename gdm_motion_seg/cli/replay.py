@@ -49,9 +49,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             if args.wait > 0 and not player.wait_for_subscribers(args.wait,
                                                                  listener=args.wait_for):
-                console.notes.print(f'{args.wait_for or "nobody"} '
-                                    f'{"does not listen" if args.wait_for else "listens"} after '
-                                    f'{args.wait:g} s; playing all the same')
+                missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
+                console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
             with console.progress_bar(args.bag.name, player.message_count) as advance:
                 player.play(progress=advance)
         except KeyboardInterrupt:

@@ -20,8 +20,9 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 CAUCHY_SIGMAS = 2.0
 """Scale c of the Cauchy loss of a fit, in standard deviations s of the noise."""
 CAUCHY_PRECISION = 1.0 / (CAUCHY_SIGMAS * CAUCHY_SIGMAS)
+"""1 / c^2."""
 LARGE = 1e100
-"""Products are kept below the square of this."""
+"""A product that exceeds this is put aside as its logarithm, long before it overflows."""
 LARGEST_TURN = 0.3
 """Largest rotation of one step in radians: further away the linearisation tells nothing."""
 SUBSET = 24
@@ -56,7 +57,7 @@ def _cauchy_cost(e: FloatArray, y1: FloatArray, y2: FloatArray, members: IntArra
         c = b0 * l0 + b1 * l1 + l2
         q = l0 * l0 + l1 * l1 + m0 * m0 + m1 * m1 + 1e-18
         product *= 1.0 + c * c / q * (precision[n] * CAUCHY_PRECISION)
-        # One logarithm for many points: it would take half the time of a fit.
+        # One logarithm for many points, not one for each.
         if product > LARGE:
             cost += math.log(product)
             product = 1.0
@@ -137,7 +138,7 @@ def _normal_equations(e: FloatArray, de: FloatArray, y1: FloatArray, y2: FloatAr
         r = c * scale
         p = precision[n] * CAUCHY_PRECISION
         weight = p / (1.0 + r * r * p)
-        # g = dr / dE: that of c, less r times that of the root of q.
+        # g / sqrt(q) = dr / dE: the derivative of c, less r times that of sqrt(q).
         h = c / q
         s0, s1, u0, u1 = l0 * h, l1 * h, m0 * h, m1 * h
         g[0, 0] = (b0 - s0) * a0 - b0 * u0
