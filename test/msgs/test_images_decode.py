@@ -136,6 +136,17 @@ def test_cv_bridge_and_our_own_conversion_agree(encoding, padding):
     np.testing.assert_array_equal(decode_image(sent), decode_image(sent, bridge=False))
 
 
+@pytest.mark.skipif(not cv_bridge_adapter.available(), reason='needs cv_bridge')
+@pytest.mark.parametrize('encoding, dtype, channels', [
+    ('mono8', np.uint8, 1), ('bgr8', np.uint8, 3), ('rgba8', np.uint8, 4),
+    ('mono16', np.uint16, 1)])
+def test_cv_bridge_is_used_where_it_is_installed(encoding, dtype, channels):
+    from sensor_msgs.msg import Image
+    plain = message(EXPECTED[encoding][0], encoding)
+    sent = Image(**{**vars(plain), 'data': list(plain.data)})
+    assert cv_bridge_adapter.pixels(sent, dtype, channels) is not None
+
+
 def test_a_broken_cv_bridge_is_not_needed(monkeypatch):
     class Broken:
 
