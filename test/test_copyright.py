@@ -11,7 +11,7 @@ HEADER = ('# Copyright 2026 gdm_motion_seg maintainers\n'
 
 
 def sources():
-    for folder in ('gdm_motion_seg', 'launch', 'test'):
+    for folder in ('gdm_motion_seg', 'tools', 'launch', 'test'):
         yield from (ROOT / folder).rglob('*.py')
     yield ROOT / 'setup.py'
 

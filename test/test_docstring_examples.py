@@ -13,9 +13,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def modules_with_examples():
-    for path in sorted((ROOT / 'gdm_motion_seg').rglob('*.py')):
-        if '>>> ' in path.read_text(encoding='utf-8'):
-            yield '.'.join(path.relative_to(ROOT).with_suffix('').parts).removesuffix('.__init__')
+    for folder in (ROOT, ROOT / 'tools'):
+        for path in sorted(folder.glob('gdm_motion_seg*/**/*.py')):
+            if '>>> ' in path.read_text(encoding='utf-8'):
+                parts = path.relative_to(folder).with_suffix('').parts
+                yield '.'.join(parts).removesuffix('.__init__')
 
 
 @pytest.mark.parametrize('name', list(modules_with_examples()))

@@ -16,9 +16,9 @@ from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
-from gdm_motion_seg.synth.render import Renderer
-from gdm_motion_seg.synth.scenes import scene_named
 from gdm_motion_seg.tracking.config import TrackingConfig
+from gdm_motion_seg_tools.synth.render import Renderer
+from gdm_motion_seg_tools.synth.scenes import scene_named
 
 ROOT = Path(__file__).resolve().parent.parent
 FORBIDDEN_MODULES = {'pickle', 'cPickle', 'dill', 'shelve', 'marshal', 'joblib', 'cloudpickle'}
@@ -29,7 +29,8 @@ FORBIDDEN_CALLS = {'eval', 'exec', 'compile', 'os.system', 'os.popen', 'yaml.loa
 
 def sources():
     """Return every source file of the package."""
-    return [*sorted((ROOT / 'gdm_motion_seg').rglob('*.py')), *sorted((ROOT / 'launch').glob('*'))]
+    return [*sorted((ROOT / 'gdm_motion_seg').rglob('*.py')),
+            *sorted((ROOT / 'tools').rglob('*.py')), *sorted((ROOT / 'launch').glob('*'))]
 
 
 @pytest.mark.parametrize('path', [p for p in sources() if p.suffix == '.py'],

@@ -19,8 +19,8 @@ import numpy as np  # noqa: E402
 from gdm_motion_seg.gdm import empirical_dimension, global_dimension  # noqa: E402
 from gdm_motion_seg.geometry.correspondences import Correspondences  # noqa: E402
 from gdm_motion_seg.geometry.embedding import embed  # noqa: E402
-from gdm_motion_seg.synth import Renderer, scene_named, Truth  # noqa: E402
 from gdm_motion_seg.viz.colors import motion_bgr, motion_rgb  # noqa: E402
+from gdm_motion_seg_tools.synth import Renderer, scene_named, Truth  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 GAP = 5

@@ -24,6 +24,8 @@ COMMANDS = {
     'bench': 'measure accuracy or speed, beside other methods',
 }
 """The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
+TOOLS = ('demo', 'synth', 'replay', 'bench')
+"""Commands of the package gdm_motion_seg_tools, which a robot does not need."""
 
 DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 
@@ -47,7 +49,8 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
                                   description=f'{summary[0].upper()}{summary[1:]}.',
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
         if name == command:
-            module = import_module(f'gdm_motion_seg.cli.{name}')
+            package = 'gdm_motion_seg_tools' if name in TOOLS else 'gdm_motion_seg'
+            module = import_module(f'{package}.cli.{name}')
             module.add_arguments(sub)
             sub.epilog = f'example:\n  {module.EXAMPLE}'
             sub.set_defaults(run=module.run)
@@ -76,8 +79,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         package = (error.name or '').partition('.')[0]
         if package in ('', 'gdm_motion_seg'):
             raise
+        source = './tools' if package == 'gdm_motion_seg_tools' else package
         return _complain(command, f'it needs the Python package {package}, which is not installed '
-                                  f'(pip install {package})')
+                                  f'(pip install {source})')
     except OSError as error:
         where = f'{error.filename}: ' if error.filename else ''
         return _complain(command, f'{where}{error.strerror or error}')

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from gdm_motion_seg.bench import command, runner
-from gdm_motion_seg.bench.runner import run_task
 from gdm_motion_seg.cli.main import main
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg_tools.bench import command, runner
+from gdm_motion_seg_tools.bench.runner import run_task
+from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 
 
 @pytest.fixture()

@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench import engine
 from gdm_motion_seg.errors import MissingDependencyError
+from gdm_motion_seg_tools.bench import engine
 
 
 def test_both_sides_give_the_same_answer_and_every_key_is_there():

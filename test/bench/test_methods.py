@@ -6,14 +6,14 @@
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench.methods.gdm import outlier_scores
-from gdm_motion_seg.bench.methods.registry import METHODS
-from gdm_motion_seg.bench.methods.scc import polar_curvatures
-from gdm_motion_seg.bench.methods.ssc import sparse_representation
-from gdm_motion_seg.bench.metrics import error_percent
-from gdm_motion_seg.io.datasets.pair import LabelledPair
-from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
 from gdm_motion_seg.segmentation.result import MotionSegmentation
+from gdm_motion_seg_tools.bench.methods.gdm import outlier_scores
+from gdm_motion_seg_tools.bench.methods.registry import METHODS
+from gdm_motion_seg_tools.bench.methods.scc import polar_curvatures
+from gdm_motion_seg_tools.bench.methods.ssc import sparse_representation
+from gdm_motion_seg_tools.bench.metrics import error_percent
+from gdm_motion_seg_tools.datasets.pair import LabelledPair
+from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 
 PEERS = [name for name in METHODS if not name.startswith('gdm')]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench.metrics import (
+from gdm_motion_seg_tools.bench.metrics import (
     error_percent, is_false_alarm, match_motions, moving_rates, outlier_rates, roc, ROC_GRID,
     roc_on_grid, tpr_at_fpr)
 

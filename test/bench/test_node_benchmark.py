@@ -7,8 +7,8 @@ import argparse
 
 import pytest
 
-from gdm_motion_seg.bench import node
-from gdm_motion_seg.io.scene_bags import SceneOptions
+from gdm_motion_seg_tools.bench import node
+from gdm_motion_seg_tools.synth.scene_bags import SceneOptions
 
 
 def test_latency_is_told_in_periods_of_the_camera():

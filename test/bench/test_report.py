@@ -9,8 +9,8 @@ import json
 import pytest
 from rich.console import Console
 
-from gdm_motion_seg.bench.report import make_report, print_table, write_csv, write_json
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg_tools.bench.report import make_report, print_table, write_csv, write_json
 
 SUMMARY = {'gdm': {'error': 3.0, 'k_right': 0.9}, 'magsac': {'error': 2.0, 'k_right': 0.5},
            'ref': {'error': 0.1}}

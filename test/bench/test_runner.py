@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench import runner
-from gdm_motion_seg.bench.benchmark import GIVEN, mean_of_medians, STATIC
-from gdm_motion_seg.bench.cache import fingerprint, meaning, RowCache
-from gdm_motion_seg.bench.methods.base import Method, Prediction
-from gdm_motion_seg.bench.methods.registry import METHODS
-from gdm_motion_seg.bench.registry import BENCHMARKS
-from gdm_motion_seg.bench.runner import plan, run_task, run_tasks, Task
 from gdm_motion_seg.errors import MissingDependencyError
-from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg_tools.bench import runner
+from gdm_motion_seg_tools.bench.benchmark import GIVEN, mean_of_medians, STATIC
+from gdm_motion_seg_tools.bench.cache import fingerprint, meaning, RowCache
+from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
+from gdm_motion_seg_tools.bench.methods.registry import METHODS
+from gdm_motion_seg_tools.bench.registry import BENCHMARKS
+from gdm_motion_seg_tools.bench.runner import plan, run_task, run_tasks, Task
+from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 
 
 def pairs(count):

@@ -9,15 +9,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench import injection, soak
-from gdm_motion_seg.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
-from gdm_motion_seg.bench.injection import FaultInjector, NOTHING
-from gdm_motion_seg.bench.soak import Sample, summarise
 from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
-from gdm_motion_seg.io.scene_bags import camera_info, SceneOptions
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg_tools.bench import injection, soak
+from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
+from gdm_motion_seg_tools.bench.injection import FaultInjector, NOTHING
+from gdm_motion_seg_tools.bench.soak import Sample, summarise
+from gdm_motion_seg_tools.synth.scene_bags import camera_info, SceneOptions
 
 PERIOD = 33_333_333
 

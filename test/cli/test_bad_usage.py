@@ -293,8 +293,8 @@ def test_ctrl_c_in_a_long_solve_ends_segment_and_leaves_nothing(here):
 
 def test_ctrl_c_ends_a_replay(here):
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
-    from gdm_motion_seg.ros.record import Recorder
-    from gdm_motion_seg.ros.session import Session
+    from gdm_motion_seg_tools.ros.record import Recorder
+    from gdm_motion_seg_tools.ros.session import Session
     with Session() as session:
         recorder = Recorder(session.node, {'/image': 'sensor_msgs/msg/Image'})
         with started('replay', 'in/bag', '--loop', '--reliable',

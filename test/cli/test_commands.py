@@ -18,7 +18,7 @@ import pytest
 from gdm_motion_seg.cli.main import COMMANDS, main
 from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
-from gdm_motion_seg.synth import Renderer, scene_named
+from gdm_motion_seg_tools.synth import Renderer, scene_named
 
 
 @pytest.fixture
@@ -251,7 +251,7 @@ def test_an_interruption_within_a_destructor_is_not_lost(here, number, code):
     # Python drops what is raised there; so does a numerical library that calls back.
     interrupted = ('import os, signal, sys, time\n'
                    f'signal.signal({number:d}, signal.default_int_handler)\n'
-                   'from gdm_motion_seg.cli import synth\n'
+                   'from gdm_motion_seg_tools.cli import synth\n'
                    'from gdm_motion_seg.cli.main import main\n'
                    'class Resource:\n'
                    '    def __del__(self):\n'

@@ -23,17 +23,17 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from gdm_motion_seg.bench import engine, latency, node, soak
 from gdm_motion_seg.cli.main import COMMANDS, main
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
-from gdm_motion_seg.io.scene_bags import SceneOptions
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of
 from gdm_motion_seg.msgs.keypoints import KEYPOINT
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.ros.process import dds_environment, NodeProcess
-from gdm_motion_seg.synth import Renderer, scene_named
+from gdm_motion_seg_tools.bench import engine, latency, node, soak
+from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg_tools.synth import Renderer, scene_named
+from gdm_motion_seg_tools.synth.scene_bags import SceneOptions
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md')])
@@ -258,7 +258,7 @@ def run_ros2(words, desk, tmp_path):
     if words[1] == 'pkg':
         subprocess.run(words, env=environment, check=True)
         return
-    from gdm_motion_seg.ros.session import Session
+    from gdm_motion_seg_tools.ros.session import Session
     from lifecycle_msgs.srv import ChangeState, GetState
     with Session() as session, NodeProcess({'autostart': False}, log=tmp_path / 'log') as running:
         def state():

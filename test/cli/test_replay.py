@@ -11,9 +11,10 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402, I100
 
 from gdm_motion_seg.cli.main import main  # noqa: E402, I100
 from gdm_motion_seg.ros.process import dds_environment  # noqa: E402
-from gdm_motion_seg.ros.record import message_class, Record, Recorder, write_bag  # noqa: E402
-from gdm_motion_seg.ros.replay import BagPlayer  # noqa: E402
-from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
+from gdm_motion_seg_tools.ros.record import (  # noqa: E402
+    message_class, Record, Recorder, write_bag)
+from gdm_motion_seg_tools.ros.replay import BagPlayer  # noqa: E402
+from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from gdm_motion_seg.cli.main import main  # noqa: E402, I100
 from gdm_motion_seg.io.bags import BagReader  # noqa: E402
-from gdm_motion_seg.io.scene_bags import IMAGE_TOPIC, INFO_TOPIC  # noqa: E402
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
-from gdm_motion_seg.ros.record import message_class, Recorder  # noqa: E402
-from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
+from gdm_motion_seg_tools.ros.record import message_class, Recorder  # noqa: E402
+from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
+from gdm_motion_seg_tools.synth.scene_bags import IMAGE_TOPIC, INFO_TOPIC  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
 # A time budget would make the answer depend on how busy the machine is.

@@ -15,18 +15,18 @@ from scipy.io import savemat
 
 from gdm_motion_seg.cli.flags import read_parameters
 from gdm_motion_seg.io.bags import BagWriter
-from gdm_motion_seg.io.datasets.adelaide import read_adelaide
-from gdm_motion_seg.io.datasets.hopkins155 import read_hopkins155
-from gdm_motion_seg.io.datasets.kt3dmoseg import read_kt3dmoseg
-from gdm_motion_seg.io.datasets.pair import make_pair
 from gdm_motion_seg.io.folders import read_image
-from gdm_motion_seg.io.scene_bags import camera_info
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
-from gdm_motion_seg.synth.truth import Truth
+from gdm_motion_seg_tools.datasets.adelaide import read_adelaide
+from gdm_motion_seg_tools.datasets.hopkins155 import read_hopkins155
+from gdm_motion_seg_tools.datasets.kt3dmoseg import read_kt3dmoseg
+from gdm_motion_seg_tools.datasets.pair import make_pair
+from gdm_motion_seg_tools.synth.scene_bags import camera_info
+from gdm_motion_seg_tools.synth.truth import Truth
 
 RNG = np.random.default_rng(0)
 PICTURE = RNG.integers(0, 255, (12, 16, 3), np.uint8)

@@ -11,12 +11,12 @@ import pytest
 from scipy.io import savemat
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.datasets import matfile
-from gdm_motion_seg.io.datasets.adelaide import read_adelaide
-from gdm_motion_seg.io.datasets.hopkins155 import category, read_hopkins155
-from gdm_motion_seg.io.datasets.kt3dmoseg import read_kt3dmoseg
-from gdm_motion_seg.io.datasets.matfile import read_mat
-from gdm_motion_seg.io.datasets.pair import make_pair
+from gdm_motion_seg_tools.datasets import matfile
+from gdm_motion_seg_tools.datasets.adelaide import read_adelaide
+from gdm_motion_seg_tools.datasets.hopkins155 import category, read_hopkins155
+from gdm_motion_seg_tools.datasets.kt3dmoseg import read_kt3dmoseg
+from gdm_motion_seg_tools.datasets.matfile import read_mat
+from gdm_motion_seg_tools.datasets.pair import make_pair
 
 DATA = Path(__file__).resolve().parents[2].parent / 'shared' / 'data'
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f'there is no {DATA}')

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.geometry.fundamental import sampson_distances
-from gdm_motion_seg.io.datasets.synthetic import (
+from gdm_motion_seg_tools.datasets.synthetic import (
     make_scene, motion_sizes, read_synthetic, Scene, SWEEPS)
 
 

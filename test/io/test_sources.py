@@ -14,12 +14,12 @@ from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.bags import BagReader, BagWriter, is_bag
-from gdm_motion_seg.io.scene_bags import SceneOptions, write_scene
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 PERIOD = 33_333_333
 

@@ -8,7 +8,7 @@ import pytest
 
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.settings import with_flat
-from gdm_motion_seg.synth.render import render_scene
+from gdm_motion_seg_tools.synth.render import render_scene
 
 SIZE = (320, 240)
 PERIOD_NS = 33_333_333

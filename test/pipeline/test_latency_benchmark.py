@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from gdm_motion_seg.bench.latency import measure, plot_stages, print_stages, STAGES, true_labels
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.synth.render import render_scene
+from gdm_motion_seg_tools.bench.latency import (
+    measure, plot_stages, print_stages, STAGES, true_labels)
+from gdm_motion_seg_tools.synth.render import render_scene
 
 
 @pytest.fixture(scope='module')

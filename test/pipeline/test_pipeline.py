@@ -11,7 +11,7 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.settings import settings_of, with_flat
-from gdm_motion_seg.synth.render import border_mask, render_scene
+from gdm_motion_seg_tools.synth.render import border_mask, render_scene
 
 SIZE = (320, 240)
 PERIOD_NS = 33_333_333

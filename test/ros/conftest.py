@@ -6,12 +6,12 @@
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench.faults import Moment
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.warm_up import warm_up
-from gdm_motion_seg.synth.render import Renderer
-from gdm_motion_seg.synth.scenes import scene_named
-from gdm_motion_seg.synth.truth import Truth, UNSCORED
+from gdm_motion_seg_tools.bench.faults import Moment
+from gdm_motion_seg_tools.synth.render import Renderer
+from gdm_motion_seg_tools.synth.scenes import scene_named
+from gdm_motion_seg_tools.synth.truth import Truth, UNSCORED
 
 GAP = 5
 FRAMES = 26
@@ -61,6 +61,6 @@ def compiled():
 def session(compiled):
     """Give a node of this process in a domain of its own."""
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
-    from gdm_motion_seg.ros.session import Session
+    from gdm_motion_seg_tools.ros.session import Session
     with Session() as this:
         yield this

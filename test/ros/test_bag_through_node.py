@@ -15,17 +15,17 @@ from rosbags.highlevel import AnyReader  # noqa: E402, I100
 
 from gdm_motion_seg.errors import InputError  # noqa: E402, I100
 from gdm_motion_seg.io.bags import BagReader  # noqa: E402
-from gdm_motion_seg.io.scene_bags import IMAGE_TOPIC, INFO_TOPIC, SceneOptions  # noqa: E402
-from gdm_motion_seg.io.scene_bags import write_scene  # noqa: E402
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.images import decode_image  # noqa: E402
 from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
-from gdm_motion_seg.ros.record import DIAGNOSTICS, OUTPUTS, Recorder  # noqa: E402
-from gdm_motion_seg.ros.replay import BagPlayer  # noqa: E402
-from gdm_motion_seg.synth.score import Scorer  # noqa: E402
-from gdm_motion_seg.synth.truth import UNSCORED  # noqa: E402
 from gdm_motion_seg.viz.colors import motion_rgb  # noqa: E402
+from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, OUTPUTS, Recorder  # noqa: E402
+from gdm_motion_seg_tools.ros.replay import BagPlayer  # noqa: E402
+from gdm_motion_seg_tools.synth.scene_bags import (  # noqa: E402
+    IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene)
+from gdm_motion_seg_tools.synth.score import Scorer  # noqa: E402
+from gdm_motion_seg_tools.synth.truth import UNSCORED  # noqa: E402
 
 KEYPOINTS, MOTIONS = '/motion_seg/keypoints', '/motion_seg/motions'
 MARKERS, DEBUG = '/motion_seg/markers', '/motion_seg/debug_image'

@@ -7,8 +7,8 @@ import platform
 
 import pytest
 
-from gdm_motion_seg.bench.faults import IMAGE_FAULTS
 from gdm_motion_seg.ros.heap import return_large_buffers
+from gdm_motion_seg_tools.bench.faults import IMAGE_FAULTS
 
 KEYPOINTS = '/motion_seg/keypoints'
 TWICE_8K = tuple(fault for fault in IMAGE_FAULTS if fault.name == '8K') * 2
@@ -25,8 +25,8 @@ def test_the_node_keeps_no_memory_of_large_images(session, scene, tmp_path):
     psutil = pytest.importorskip('psutil')
     from gdm_motion_seg.msgs.types import ros_types
     from gdm_motion_seg.ros.process import NodeProcess
-    from gdm_motion_seg.ros.record import Recorder
-    from gdm_motion_seg.ros.session import wait_until
+    from gdm_motion_seg_tools.ros.record import Recorder
+    from gdm_motion_seg_tools.ros.session import wait_until
     from sensor_msgs.msg import Image
 
     def send(message):

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import pytest
 
-from gdm_motion_seg.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
 from gdm_motion_seg.msgs.images import encode_compressed
 from gdm_motion_seg.msgs.types import rosbags_types
@@ -17,6 +16,7 @@ from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.settings import with_flat
+from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
 
 BEFORE = 8
 LAST = 23
@@ -95,7 +95,7 @@ class Peer:
         from sensor_msgs.msg import CameraInfo
 
         from gdm_motion_seg.ros.process import NodeProcess
-        from gdm_motion_seg.ros.record import Recorder
+        from gdm_motion_seg_tools.ros.record import Recorder
         self.keypoints = f'/{name}/motion_seg/keypoints'
         self.recorder = Recorder(session.node, {self.keypoints: 'sensor_msgs/msg/PointCloud2'})
         suffix = '/compressed' if transport == 'compressed' else ''
@@ -109,7 +109,7 @@ class Peer:
 
     def statuses(self):
         """Return the values of all diagnostics of the node, oldest first."""
-        from gdm_motion_seg.ros.record import DIAGNOSTICS
+        from gdm_motion_seg_tools.ros.record import DIAGNOSTICS
         return [{pair.key: pair.value for status in message.status for pair in status.values}
                 for message in self.recorder.messages(DIAGNOSTICS)
                 if message.status[0].hardware_id == self.name]
@@ -149,7 +149,7 @@ def peers(session, scene, tmp_path_factory):
     """Give the node for either transport, one process for all faults."""
     from sensor_msgs.msg import CompressedImage, Image
 
-    from gdm_motion_seg.ros.session import wait_until
+    from gdm_motion_seg_tools.ros.session import wait_until
     started = {}
 
     def peer(transport):

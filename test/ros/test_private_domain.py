@@ -65,7 +65,7 @@ def test_a_process_keeps_its_domain():
 
 def test_the_domain_of_the_environment_and_that_of_a_running_node_are_left_alone():
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
-    from gdm_motion_seg.ros.session import Session
+    from gdm_motion_seg_tools.ros.session import Session
     domain = given(FEW)
     assert domain and given(only(domain), ROS_DOMAIN_ID=str(domain)) == 0
     # A process numbers its participants over all domains, so this is not the first of its domain.

@@ -15,7 +15,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 from lifecycle_msgs.srv import GetState  # noqa: E402, I100
 
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402, I100
-from gdm_motion_seg.ros.session import wait_until  # noqa: E402
+from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
 BOTH = (signal.SIGINT, signal.SIGTERM)
 

@@ -23,8 +23,8 @@ from gdm_motion_seg.errors import GdmMotionSegError  # noqa: E402, I100
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
-from gdm_motion_seg.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
-from gdm_motion_seg.ros.session import Session, wait_until  # noqa: E402
+from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
+from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
 CLOUD = 'sensor_msgs/msg/PointCloud2'

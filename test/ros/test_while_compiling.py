@@ -10,7 +10,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 from rclpy.parameter import Parameter  # noqa: E402, I100
 
 from gdm_motion_seg.ros import node as node_module  # noqa: E402, I100
-from gdm_motion_seg.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
+from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 
 
 def test_diagnostics_go_on_while_the_node_compiles(session, monkeypatch):

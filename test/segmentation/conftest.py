@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from gdm_motion_seg.io.datasets.synthetic import make_scene, Scene
+from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 
 
 def make(n_motions, seed=0, n_points=150, **options):

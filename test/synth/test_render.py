@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.synth import render_scene, Renderer, scene_named, SCENE_NAMES, Truth
-from gdm_motion_seg.synth.bodies import Body, box, cylinder, Orbit, plane, Still
-from gdm_motion_seg.synth.scenes import Scene
+from gdm_motion_seg_tools.synth import render_scene, Renderer, scene_named, SCENE_NAMES, Truth
+from gdm_motion_seg_tools.synth.bodies import Body, box, cylinder, Orbit, plane, Still
+from gdm_motion_seg_tools.synth.scenes import Scene
 
 SIZE = (320, 240)
 

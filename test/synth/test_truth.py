@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.synth import Renderer, scene_named, Scorer, Truth, UNSCORED
+from gdm_motion_seg_tools.synth import Renderer, scene_named, Scorer, Truth, UNSCORED
 
 SIZE = (160, 120)
 

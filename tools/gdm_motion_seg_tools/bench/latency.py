@@ -1,0 +1,269 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Where the time of a frame goes, and how it compares: with the tracker, with peers, with a budget.
+
+Everything is measured in one run on one machine and one thread, on a rendered stream whose truth
+is known. Tracking, segmentation and peers take turns frame by frame, so that a machine that is
+busy with something else is so for all of them.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from gdm_motion_seg.errors import MissingDependencyError
+from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.msgs.clouds import header_of
+from gdm_motion_seg.msgs.keypoints import keypoints_cloud
+from gdm_motion_seg.msgs.markers import markers_array
+from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
+from gdm_motion_seg.segmentation.segment import segment_correspondences
+from gdm_motion_seg.settings import with_flat
+from gdm_motion_seg.threads import limit_threads
+from gdm_motion_seg.viz.overlay import draw_overlay
+from gdm_motion_seg_tools.bench.benchmark import Row
+from gdm_motion_seg_tools.bench.methods.registry import METHODS
+from gdm_motion_seg_tools.bench.metrics import error_percent
+from gdm_motion_seg_tools.bench.report import make_report, Report
+from gdm_motion_seg_tools.datasets.pair import LabelledPair
+from gdm_motion_seg_tools.synth.render import border_mask, render_scene, RenderedFrame
+
+SCENE = 'two_movers'
+"""Three motions: the room, a box and a cylinder."""
+FRAMES = 215
+"""Frames of the stream; the first ones have no pair yet."""
+GROWTH_FRAMES = 24
+"""Frames of the streams that are measured only for how the time grows."""
+WARM_UP_FRAMES = 9
+"""Frames after which everything is compiled and every stage has run."""
+BUDGET_MS = 10.0
+COLD_EVERY = 5
+"""Every so many pairs are also solved from scratch, by the full search."""
+STAGES = ('convert', 'track', 'segment', 'identify', 'draw', 'publish')
+PEERS = ('magsac', 'poselib')
+QUANTILES = (50, 95, 99)
+SURE_PX = 3
+"""Points nearer than this to another body's outline have no sharp truth and are not scored."""
+
+Seconds = dict[str, list[float]]
+
+
+@dataclass
+class Timings:
+    """What one run over a stream gives."""
+
+    seconds: Seconds = field(default_factory=dict)
+    """Time of each stage and of each method, a value for each pair."""
+    errors: Seconds = field(default_factory=dict)
+    """Share of wrong points in percent, a value for each pair."""
+    tracks: list[int] = field(default_factory=list)
+
+    def add(self, kind: Seconds, values: dict[str, float]) -> None:
+        """Append one value to each series."""
+        for name, value in values.items():
+            kind.setdefault(name, []).append(value)
+
+    def median_ms(self, *names: str) -> float:
+        """Return the median over the pairs of the sum of some series."""
+        return 1e3 * float(np.median(np.sum([self.seconds[name] for name in names], axis=0)))
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Measure, print the stages, draw them beside the report; --every shortens the stream."""
+    console = Console()
+    frames = max(4 * WARM_UP_FRAMES, FRAMES // args.every)
+    report = measure(frames, GROWTH_FRAMES, console)
+    print_stages(report['rows'], console)
+    folder = getattr(args, 'plots', None) or (args.json.parent if args.json else None)
+    if folder is not None:
+        plot_stages(report['rows'], Path(folder) / 'latency_stages.png')
+    return report
+
+
+def measure(n_frames: int, n_growth: int, console: Console | None = None,
+            size: tuple[int, int] = (640, 480),
+            large: tuple[int, int] = (1920, 1080)) -> Report:
+    """Run all streams and put the figures together."""
+    limit_threads(1)
+    stream = list(_progress(render_scene(SCENE, n_frames, size), n_frames, 'render', console))
+    config = PipelineConfig()
+    time_stream(stream[:2 * WARM_UP_FRAMES], config, compare=True)
+    main = time_stream(_progress(stream, n_frames, 'measure', console), config, compare=True)
+    few, many = (time_stream(_progress(stream[:n_growth], n_growth, f'{count} tracks', console),
+                             _with_tracks(config, count)) for count in (500, 2000))
+    huge = time_stream(_progress(render_scene(SCENE, n_growth, large), n_growth,
+                                 f'{large[0]} x {large[1]}', console), config)
+    budgeted = with_flat(config, {'segmentation.time_budget_ms': BUDGET_MS})
+    hurried = time_stream(_progress(stream, n_frames, 'budget', console), budgeted)
+    ours = ('segment', 'identify')
+    summary = {
+        'segment_over_track': main.median_ms(*ours) / main.median_ms('track'),
+        **{f'over_sequential_{peer}': main.median_ms(*ours) / main.median_ms(peer)
+           for peer in PEERS},
+        'stream_error': _mean(main.errors['stream']),
+        'cold_error': _mean(main.errors['cold']),
+        **{f'{peer}_error': _mean(main.errors[peer]) for peer in PEERS},
+        'budget_overshoot_p99': _overshoot(hurried.seconds['segment']),
+        'budget_overshoot_p99_cold': _overshoot(main.seconds['budget']),
+        'budget_error_cold': _mean(main.errors['budget']),
+        'growth_points': many.median_ms(*ours) / few.median_ms(*ours),
+        'growth_pixels': huge.median_ms(*STAGES) / few.median_ms(*STAGES),
+        'tracks': float(np.median(main.tracks)), 'tracks_many': float(np.median(many.tracks)),
+        'frames': float(n_frames),
+        **{f'{name}_ms': main.median_ms(name) for name in (*STAGES, *PEERS, 'cold')},
+    }
+    return make_report('latency', {'gdm': summary}, stage_rows(main.seconds))
+
+
+def time_stream(frames: Iterable[RenderedFrame], config: PipelineConfig,
+                compare: bool = False) -> Timings:
+    """Send frames through a pipeline, time every stage, and let the peers solve the same pairs."""
+    pipeline = MotionPipeline(config)
+    timings = Timings()
+    past: list[RenderedFrame] = []
+    for frame in frames:
+        past = [*past, frame][-config.tracking.frame_gap - 1:]
+        result = pipeline.process(frame.image, frame.stamp)
+        shown = time_output(frame, result)
+        # The first answer of a stream is a search from scratch and belongs to the cold ones.
+        if not result.has_pair or frame.index <= result.gap:
+            continue
+        timings.add(timings.seconds, result.seconds | shown)
+        timings.tracks.append(len(result.correspondences))
+        if compare:
+            truth = true_labels(past[-1 - result.gap], frame, result.correspondences)
+            sure = truth >= 0
+            found = result.segmentation.labels
+            timings.add(timings.errors, {'stream': error_percent(found[sure], truth[sure])})
+            _compare(timings, result.correspondences, truth, config, frame.index)
+    return timings
+
+
+def time_output(frame: RenderedFrame, result: FrameResult) -> dict[str, float]:
+    """Time the overlay and the messages, as they are made while everything is subscribed to."""
+    start = time.perf_counter()
+    draw_overlay(frame.image, result)
+    drawn = time.perf_counter()
+    types, points = rosbags_types(), result.correspondences
+    camera = Camera.guess(points.image_size)
+    header = header_of(types, result.stamp, 'camera')
+    rays = camera.rays(points.x2)
+    keypoints_cloud(types, header, result, rays)
+    motions_cloud(types, header, result)
+    markers_array(types, header, result, rays, camera.rays(points.x1))
+    return {'draw': drawn - start, 'publish': time.perf_counter() - drawn}
+
+
+def true_labels(older: RenderedFrame, newer: RenderedFrame, points: Correspondences) -> IntArray:
+    """Return the body on which each track lies, -1 where the truth is not sharp."""
+    body = _at(newer.labels, points.x2).astype(np.int64)
+    sure = (_at(older.labels, points.x1) == body) & ~_at(
+        border_mask(older.labels, SURE_PX), points.x1) & ~_at(
+        border_mask(newer.labels, SURE_PX), points.x2)
+    return np.where(sure, body, -1)
+
+
+def stage_rows(seconds: Seconds) -> list[Row]:
+    """Return the quantiles of every stage and method in milliseconds."""
+    rows: list[Row] = []
+    total = np.sum([seconds[stage] for stage in STAGES], axis=0)
+    for name, values in {**seconds, 'total': total}.items():
+        quantiles = np.percentile(values, QUANTILES) * 1e3
+        rows.append({'stage': name, 'frames': len(values),
+                     **{f'p{q}_ms': float(v) for q, v in zip(QUANTILES, quantiles)}})
+    return rows
+
+
+def print_stages(rows: Sequence[Row], console: Console) -> None:
+    """Print the time of each stage as a table."""
+    table = Table(title='time of a frame, ms')
+    table.add_column('stage')
+    for q in QUANTILES:
+        table.add_column(f'p{q}', justify='right')
+    by_name = {row['stage']: row for row in rows}
+    for name in (*STAGES, 'total'):
+        table.add_row(name, *(f'{by_name[name][f"p{q}_ms"]:.2f}' for q in QUANTILES),
+                      end_section=name == STAGES[-1])
+    console.print(table)
+
+
+def plot_stages(rows: Sequence[Row], path: Path) -> None:
+    """Draw the median of each stage as a bar with p95 and p99 marked on it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError(
+            "plots need matplotlib: pip install 'gdm_motion_seg[bench]'") from None
+    by_name = {row['stage']: row for row in rows}
+    figure = Figure(figsize=(6.4, 3.2), layout='constrained')
+    axes = figure.add_subplot(title='time of a frame', xlabel='ms')
+    names = STAGES[::-1]
+    axes.barh(names, [by_name[n]['p50_ms'] for n in names], color='#56b4e9', label='p50')
+    for q, mark in ((95, '|'), (99, 'x')):
+        axes.plot([by_name[n][f'p{q}_ms'] for n in names], names, mark, color='black',
+                  label=f'p{q}')
+    axes.legend()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=120)
+
+
+def _compare(timings: Timings, points: Correspondences, truth: IntArray, config: PipelineConfig,
+             seed: int) -> None:
+    """Solve one pair from scratch, within the budget, and by the peers."""
+    sure = truth >= 0
+    hurried = replace(config.segmentation, time_budget_ms=BUDGET_MS)
+    pair = LabelledPair(str(seed), points.x1, points.x2, points.image_size, truth)
+    solvers: dict[str, Callable[[np.random.Generator], Any]] = {
+        'budget': partial(segment_correspondences, points, hurried),
+        **{peer: partial(METHODS[peer].segment, pair, 0) for peer in PEERS}}
+    if seed % COLD_EVERY == 0:
+        solvers['cold'] = partial(segment_correspondences, points, config.segmentation)
+    for name, solve in solvers.items():
+        rng = np.random.default_rng(seed)
+        start = time.perf_counter()
+        labels = solve(rng).labels
+        timings.add(timings.seconds, {name: time.perf_counter() - start})
+        timings.add(timings.errors, {name: error_percent(labels[sure], truth[sure])})
+
+
+def _with_tracks(config: PipelineConfig, count: int) -> PipelineConfig:
+    """Ask for another number of tracks, which may then stand closer together."""
+    distance = config.tracking.min_distance * (config.tracking.max_tracks / count) ** 0.5
+    return with_flat(config, {'tracking.max_tracks': count, 'tracking.min_distance': distance})
+
+
+def _at(image: npt.NDArray[Any], points: FloatArray) -> npt.NDArray[Any]:
+    """Look pixels up in an image."""
+    x, y = np.rint(points).astype(np.int64).T
+    height, width = image.shape
+    return image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
+
+
+def _overshoot(seconds: Sequence[float]) -> float:
+    return 1e3 / BUDGET_MS * float(np.percentile(seconds, 99))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.nanmean(values))
+
+
+def _progress(frames: Iterable[RenderedFrame], count: int, what: str,
+              console: Console | None) -> Iterable[RenderedFrame]:
+    if console is None or not console.is_terminal:
+        return frames
+    return track(frames, what, total=count, console=console, transient=True)

@@ -1,0 +1,58 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the paper's rivals share: their embeddings, and the step from affinities to labels."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+from gdm_motion_seg.errors import MissingDependencyError
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.embedding import kronecker_embedding, linear_embedding
+from gdm_motion_seg.geometry.normalization import normalize_image_points
+from gdm_motion_seg_tools.datasets.pair import LabelledPair
+
+
+def embedded(pair: LabelledPair, embedding: str, normalised: bool = False) -> FloatArray:
+    """
+    Embed a pair linearly (R^4) or nonlinearly (R^9), as the paper did for the rivals: in pixels.
+
+    Only thresholds on lengths need normalised coordinates: the paper's do not fit pixels.
+    """
+    x1, x2 = pair.x1, pair.x2
+    if normalised:
+        x1, x2 = (normalize_image_points(x, pair.image_size) for x in (x1, x2))
+    return (linear_embedding if embedding == 'linear' else kronecker_embedding)(x1, x2)
+
+
+def spectral_labels(affinity: FloatArray, n_motions: int, rng: np.random.Generator) -> IntArray:
+    """Cluster by a symmetric, non-negative affinity (normalised cut, Ng et al.)."""
+    degree = np.maximum(affinity.sum(axis=1), np.finfo(float).tiny)
+    scaled = affinity / np.sqrt(degree[:, None] * degree[None, :])
+    _, vectors = leading_eigenvectors(scaled, n_motions)
+    return k_means(row_normalised(vectors), n_motions, rng)
+
+
+def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a symmetric matrix, ascending, and their vectors."""
+    n = len(matrix)
+    values, vectors = eigh(matrix, subset_by_index=(n - count, n - 1))
+    return values, vectors
+
+
+def k_means(rows: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int = 10,
+            ) -> IntArray:
+    """Cluster rows by k-means."""
+    try:
+        from sklearn.cluster import KMeans
+    except ImportError:
+        raise MissingDependencyError('SCC, SSC and LRR need the package scikit-learn: '
+                                     'pip install scikit-learn') from None
+    model = KMeans(n_clusters, n_init=n_init, random_state=int(rng.integers(2 ** 31)))
+    return np.asarray(model.fit_predict(rows), np.int64)
+
+
+def row_normalised(rows: FloatArray) -> FloatArray:
+    """Scale rows to unit length; zero rows stay."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms > 0, norms, 1.0)

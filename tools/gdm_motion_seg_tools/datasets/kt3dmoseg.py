@@ -1,0 +1,53 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+KT3DMoSeg (Xu et al., CVPR 2018): 11 clips of KITTI with labelled tracks that come and go.
+
+The static world is label 1 in every clip. It is always the most widely spread over the image, but
+not always the largest: in Seq095_Clip01 a lorry that fills much of the image holds more points.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg_tools.datasets.matfile import field, read_mat
+from gdm_motion_seg_tools.datasets.pair import files_in, LabelledPair, make_pair
+
+BACKGROUND = 1
+FRAME_GAP = 4
+"""Frames between the views of a pair: between neighbours one F explains nearly every point."""
+
+
+def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[LabelledPair]:
+    """Read every pair of frames that are `gap` apart; the group of a pair is its clip."""
+    for path in files_in(folder, '*.mat', 'KT3DMoSeg'):
+        contents = read_mat(path)
+        clip = contents.get('Data')
+        if clip is None:
+            raise InputError(f"{path} has no field 'Data'")
+        tracks = field(path, clip, 'ySparse')
+        seen = field(path, clip, 'visibleSparse').astype(bool)
+        labels = field(path, clip, 'GtLabel').ravel()
+        if tracks.ndim != 3 or seen.shape != tracks.shape[1:] or labels.shape != seen.shape[:1]:
+            raise InputError(f'{path} has shapes that do not fit: ySparse {tracks.shape}, '
+                             f'visibleSparse {seen.shape}, GtLabel {labels.shape}')
+        size = frame_size(path.parent / 'frames' / path.stem)
+        for first in range(seen.shape[1] - gap):
+            both = np.flatnonzero(seen[:, first] & seen[:, first + gap])
+            yield make_pair(f'{path.stem}/{first:03d}', tracks[:2, both, first].T,
+                            tracks[:2, both, first + gap].T, size, labels[both], path.stem,
+                            BACKGROUND)
+
+
+def frame_size(folder: Path) -> tuple[int, int]:
+    """Return width and height of the first frame of a clip."""
+    frame = files_in(folder, '*.png', 'KT3DMoSeg')[0]
+    image = cv2.imread(str(frame), cv2.IMREAD_GRAYSCALE)
+    if image is None:
+        raise InputError(f'{frame} cannot be read as an image')
+    return image.shape[1], image.shape[0]

@@ -1,0 +1,165 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The named scenes: a furnished room, a camera on its way through it, and solids with their own ways.
+
+Every path runs on for ever, so a scene may be as long as one likes. The speeds are those of
+people, carts and drones (0.3 to 1.2 m/s, up to an eighth of a turn a second).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg_tools.synth.bodies import (
+    Body, box, cylinder, join, Orbit, Path, placed, plane, Still, Waypoints)
+
+PALETTES: dict[str, tuple[tuple[int, int, int], ...]] = {
+    'plaster': ((176, 186, 196), (150, 160, 172), (122, 134, 150), (196, 200, 204), (96, 98, 99)),
+    'wood': ((88, 122, 158), (70, 98, 130), (112, 150, 186), (60, 84, 112), (136, 166, 190)),
+    'slate': ((132, 116, 100), (104, 92, 82), (164, 150, 136), (84, 78, 74), (190, 182, 174)),
+    'brick': ((92, 104, 168), (112, 128, 186), (70, 76, 120), (140, 160, 200), (190, 200, 214)),
+    'denim': ((160, 122, 88), (184, 156, 124), (116, 86, 64), (206, 192, 172), (148, 110, 100)),
+    'olive': ((88, 138, 118), (66, 104, 92), (128, 172, 150), (84, 150, 150), (192, 208, 196)),
+    'straw': ((110, 172, 190), (86, 134, 160), (140, 192, 206), (74, 104, 130), (196, 210, 214)),
+}
+"""Colours of the textures as (blue, green, red): muted, so that an overlay stands out on them."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What is rendered: a world that stands still, a camera, and bodies that move."""
+
+    name: str
+    description: str
+    camera: Path
+    world: tuple[Body, ...]
+    """Bodies that stand still, all of them label 0."""
+    movers: tuple[Body, ...]
+    """Bodies with labels 1, 2, …, in this order."""
+    noise: float = 2.0
+    """Standard deviation of the sensor noise in grey levels."""
+    exposure: float = 0.25
+    """Share of the frame period during which the shutter is open (motion blur)."""
+    flicker: float = 0.1
+    """Amplitude of slow changes of the light, as a share of the brightness."""
+
+
+def _room() -> tuple[Body, ...]:
+    """Build a room of 9 x 5 x 13 m with furniture between 2.5 and 8 m from its viewer."""
+    shell = placed(box(9.0, 5.0, 13.0), (0.0, -1.1, 3.0))
+    crates = join(placed(box(1.1, 1.0, 0.9), (-2.3, 0.9, 4.6), (0.0, 0.5, 0.0)),
+                  placed(box(0.8, 0.7, 0.7), (-2.2, 0.05, 4.7), (0.0, -0.3, 0.0)),
+                  placed(box(1.0, 0.8, 1.0), (2.5, 1.0, 5.4), (0.0, -0.4, 0.0)),
+                  placed(box(0.7, 0.6, 0.7), (0.2, 1.1, 6.6), (0.0, 0.7, 0.0)))
+    shelf = join(placed(box(1.4, 2.6, 0.6), (3.2, 0.1, 7.6), (0.0, -0.2, 0.0)),
+                 placed(box(1.8, 1.5, 0.5), (-3.1, 0.65, 8.2), (0.0, 0.2, 0.0)),
+                 placed(plane(1.5, 1.1), (-0.6, -1.3, 8.6), (0.0, 0.15, 0.0)))
+    pillars = join(placed(cylinder(0.28, 5.0), (-1.1, -1.1, 7.4)),
+                   placed(cylinder(0.22, 5.0), (1.7, -1.1, 8.4)))
+    lamps = join(placed(box(0.8, 0.35, 0.8), (1.2, -2.3, 6.2), (0.2, 0.5, 0.0)),
+                 placed(box(0.7, 0.4, 0.7), (-2.0, -2.1, 5.6), (-0.1, 0.3, 0.1)))
+    return (Body('room', shell, Still(), 'plaster', 95.0, contrast=0.6),
+            Body('crates', crates, Still(), 'wood', 160.0, contrast=0.8),
+            Body('shelves', shelf, Still(), 'slate', 120.0, contrast=0.8),
+            Body('pillars', pillars, Still(), 'slate', 120.0, contrast=0.7),
+            Body('lamps', lamps, Still(), 'wood', 160.0, contrast=0.8))
+
+
+def _drone() -> Orbit:
+    """Fly a slow, tilted ellipse at about 0.5 m/s and look around a little."""
+    return Orbit(centre=(0.0, -0.1, 0.0), cosine=(0.42, 0.12, 0.18), sine=(-0.12, 0.26, 0.42),
+                 period=5.6, swing_cosine=(0.015, 0.05, 0.01), swing_sine=(0.03, -0.02, 0.015))
+
+
+def _red_box() -> Body:
+    path = Orbit(centre=(-0.72, 0.15, 3.8), cosine=(0.4, 0.0, 0.25), sine=(0.0, 0.36, -0.12),
+                 period=4.2, turn=(0.3, 0.4, 0.1), spin=(0.25, 0.5, 0.35))
+    return Body('red box', box(0.85, 0.7, 0.75), path, 'brick', 200.0, contrast=1.3)
+
+
+def _blue_cylinder() -> Body:
+    path = Orbit(centre=(0.92, 0.1, 3.9), cosine=(0.0, -0.4, 0.1), sine=(0.36, 0.1, 0.22),
+                 period=4.7, phase=0.6, turn=(0.35, 0.0, 0.3), spin=(-0.3, -0.45, -0.3))
+    return Body('blue cylinder', cylinder(0.42, 0.95), path, 'denim', 200.0, contrast=1.3)
+
+
+def _green_box(x: float = 0.1, period: float = 3.9, phase: float = 2.2) -> Body:
+    path = Orbit(centre=(x, -0.62, 4.7), cosine=(0.34, -0.16, 0.0), sine=(0.12, 0.26, 0.3),
+                 period=period, phase=phase, turn=(0.1, 0.2, 0.5), spin=(0.4, -0.3, 0.5))
+    return Body('green box', box(1.0, 0.7, 0.6), path, 'olive', 190.0, contrast=1.3)
+
+
+def _static_world() -> Scene:
+    return Scene('static_world', 'A room in which only the camera moves.', _drone(), _room(), ())
+
+
+def _small_mover() -> Scene:
+    path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2),
+                 period=4.4, turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
+    mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 220.0, contrast=1.3)
+    return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
+                 (mover,))
+
+
+def _two_movers() -> Scene:
+    return Scene('two_movers', 'A box and a cylinder, each on its own way.', _drone(), _room(),
+                 (_red_box(), _blue_cylinder()))
+
+
+def _three_movers() -> Scene:
+    return Scene('three_movers', 'Two boxes and a cylinder, passing behind one another at times.',
+                 _drone(), _room(), (_red_box(), _blue_cylinder(), _green_box()))
+
+
+def _planar_motion() -> Scene:
+    camera = Orbit(centre=(0.0, 0.0, 0.2), cosine=(0.12, 0.0, 0.5), sine=(-0.4, 0.0, 0.2),
+                   period=5.6, swing_cosine=(0.0, 0.05, 0.0), swing_sine=(0.0, -0.03, 0.0))
+    path = Orbit(centre=(0.1, 0.75, 3.7), cosine=(0.75, 0.0, 0.1), sine=(-0.05, 0.0, 0.55),
+                 period=4.8, spin=(0.0, 0.75, 0.0))
+    cart = Body('cart', box(1.0, 1.1, 0.8), path, 'brick', 200.0, contrast=1.3)
+    return Scene('planar_motion', 'A robot and a cart that drive on the floor.',
+                 camera, _room(), (cart,))
+
+
+def _pure_rotation() -> Scene:
+    camera = Orbit(centre=(0.0, 0.0, 0.0), period=4.0, swing_cosine=(0.02, 0.14, 0.02),
+                   swing_sine=(0.08, -0.03, 0.03))
+    return Scene('pure_rotation', 'A camera that only turns: no parallax, no fundamental matrix.',
+                 camera, _room(), ())
+
+
+def _stop_and_return() -> Scene:
+    """Let a box come in, stop for 1.5 s, leave the view for 1.2 s and come back."""
+    path = Waypoints(
+        times=(0.0, 1.6, 3.1, 4.3, 5.5, 7.5, 30.0),
+        positions=((-1.4, 0.4, 3.4), (0.2, 0.0, 3.4), (0.2, 0.0, 3.4), (3.6, -0.5, 3.2),
+                   (3.6, -0.5, 3.2), (-0.4, 0.3, 3.4), (-16.0, 4.0, 4.0)),
+        turns=((0.0, 0.3, 0.0), (0.3, 1.0, 0.5), (0.3, 1.0, 0.5), (0.6, 1.6, 1.2), (0.6, 1.6, 1.2),
+               (0.0, 0.6, 0.4), (0.0, -2.0, 2.0)))
+    mover = Body('red box', box(0.9, 0.75, 0.75), path, 'brick', 200.0, contrast=1.3)
+    return Scene('stop_and_return', 'A mover that stops, disappears and returns.', _drone(),
+                 _room(), (mover,))
+
+
+def _demo() -> Scene:
+    """Send the green box on a way on which it stays in sight for all of the seven seconds."""
+    return Scene('demo', 'A drone in a furnished room, and three solids that pass each other.',
+                 _drone(), _room(),
+                 (_red_box(), _blue_cylinder(), _green_box(x=0.3, period=5.2, phase=0.0)))
+
+
+_MAKERS: tuple[Callable[[], Scene], ...] = (
+    _static_world, _small_mover, _two_movers, _three_movers, _planar_motion, _pure_rotation,
+    _stop_and_return, _demo)
+SCENE_NAMES: tuple[str, ...] = tuple(make.__name__[1:] for make in _MAKERS)
+"""The names that :func:`scene_named` knows."""
+
+
+def scene_named(name: str) -> Scene:
+    """Return a scene by its name, or raise an InputError that lists the names."""
+    if name not in SCENE_NAMES:
+        raise InputError(f'there is no scene called {name!r}; choose one of '
+                         f'{", ".join(SCENE_NAMES)}')
+    return _MAKERS[SCENE_NAMES.index(name)]()

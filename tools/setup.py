@@ -1,0 +1,34 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Package gdm_motion_seg_tools: benchmarks, rendered scenes, data sets, player and demo."""
+
+from setuptools import find_packages, setup
+
+NAME = 'gdm_motion_seg_tools'
+
+setup(
+    name=NAME,
+    version='0.1.0',
+    packages=find_packages(include=[NAME, NAME + '.*']),
+    package_data={NAME: ['py.typed']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + NAME]),
+        ('share/' + NAME, ['package.xml']),
+    ],
+    python_requires='>=3.10',
+    install_requires=[
+        'setuptools',
+        'gdm_motion_seg',
+        'scikit-learn>=1.3',
+        'poselib>=2.0.4',
+        'matplotlib>=3.6',
+        'psutil>=5.9',
+    ],
+    zip_safe=False,
+    maintainer='gdm_motion_seg maintainers',
+    maintainer_email='maintainers@example.com',
+    description='Benchmarks, rendered scenes, data-set readers, bag player and demo of '
+                'gdm_motion_seg.',
+    license='Apache-2.0',
+)
