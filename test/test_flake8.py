@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_flake8_finds_nothing():
-    paths = [str(ROOT / name) for name in ('gdm_motion_seg', 'tools', 'test', 'launch', 'setup.py')]
+    names = ('gdm_motion_seg', 'tools', 'test', 'launch', 'setup.py')
+    paths = [str(ROOT / name) for name in names]
     code, errors = ament_flake8.main_with_errors(
         argv=['--config', str(ROOT / 'setup.cfg'), *paths])
     assert code == 0, '\n'.join(errors)

@@ -12,5 +12,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_pep257_finds_nothing():
-    paths = [str(ROOT / name) for name in ('gdm_motion_seg', 'tools', 'test', 'launch', 'setup.py')]
+    names = ('gdm_motion_seg', 'tools', 'test', 'launch', 'setup.py')
+    paths = [str(ROOT / name) for name in names]
     assert ament_pep257.main(argv=paths) == 0
