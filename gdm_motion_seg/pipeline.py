@@ -6,15 +6,16 @@
 from dataclasses import dataclass, field, replace
 import time
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.identity import MotionIdentities
-from gdm_motion_seg.segmentation.result import MotionSegmentation
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
 from gdm_motion_seg.segmentation.stream_config import StreamConfig
 from gdm_motion_seg.settings import Config, setting
@@ -63,6 +64,26 @@ class FrameResult:
     """Number of tracks that are followed, those too young for the pair too."""
     undistorted: Correspondences | None = None
     """The same points without lens distortion, which F refers to; None if no lens is known."""
+
+    @property
+    def labels(self) -> IntArray:
+        """Return the id of each track's motion: 0 the world, > 0 a body, -1 a wrong match."""
+        return self.segmentation.labels
+
+    @property
+    def moving(self) -> FloatArray:
+        """Return how sure it is that each track moves against the world, in [0, 1]."""
+        return self.segmentation.moving
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """Return the motions in the order of their ids."""
+        return self.segmentation.motions
+
+    @property
+    def world(self) -> Motion | None:
+        """Return the motion of the static world; None where there is none."""
+        return self.segmentation.world
 
     @property
     def has_pair(self) -> bool:
@@ -155,7 +176,7 @@ class MotionPipeline:
             return _frame_result(tracked, nothing, clock, problem=True)
         answer = self._segmenter.segment(points, self._identities, self._fresh_rng(), camera)
         clock.lap('segment')
-        answer = self._identities.identify(points, answer)
+        answer = _with_world(points, self._identities.identify(points, answer))
         clock.lap('identify')
         return _frame_result(tracked, answer, clock, undistorted=undistorted)
 
@@ -205,6 +226,21 @@ class _Stopwatch:
         now = time.perf_counter()
         self.seconds[stage] = now - self._last
         self._last = now
+
+
+def _with_world(c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
+    """Call the motion with the largest hull the world, and let labels be ids."""
+    hulls = [float(cv2.contourArea(cv2.convexHull(c.x2[m.members].astype(np.float32))))
+             if m.count > 2 else 0.0 for m in answer.motions]
+    world = int(np.argmax(hulls)) if hulls else -1
+    ids = [0 if k == world else m.id + 1 for k, m in enumerate(answer.motions)]
+    labels = np.array([*ids, OUTLIER])[answer.labels]
+    moving = (labels > 0).astype(np.float64)
+    motions = tuple(replace(m, id=i, moving=float(i > 0), box=(
+        *c.x2[m.members].min(axis=0).tolist(), *c.x2[m.members].max(axis=0).tolist())
+        if m.count else (0.0, 0.0, 0.0, 0.0)) for i, m in zip(ids, answer.motions))
+    return replace(answer, labels=labels, moving=moving,
+                   motions=tuple(sorted(motions, key=lambda m: m.id)))
 
 
 def _nothing(tracked: TrackedFrame, reason: str) -> MotionSegmentation:

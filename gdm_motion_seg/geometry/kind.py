@@ -38,10 +38,12 @@ class MotionKind(str, Enum):
     """Pure rotation, or no motion: a homography of the whole image holds, F is arbitrary."""
     TOO_FEW = 'too few points'
     """Fewer than eight points: no F can be estimated."""
+    NON_RIGID = 'non-rigid'
+    """The points move against the world, but not as one rigid body: no F holds."""
 
     @property
     def code(self) -> int:
-        """Return a number for messages: 0 general, 1 planar, 2 no parallax, 3 too few."""
+        """Return a number for messages: 0 general, 1 planar, 2 no parallax, 3 few, 4 bends."""
         return list(MotionKind).index(self)
 
 

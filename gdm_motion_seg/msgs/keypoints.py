@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.correspondences import FloatArray
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, Rows
 from gdm_motion_seg.pipeline import FrameResult
-from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.viz.colors import motion_rgb
 
 KEYPOINT = np.dtype([
     ('x', np.float32), ('y', np.float32), ('z', np.float32),
     ('u', np.float32), ('v', np.float32), ('u_prev', np.float32), ('v_prev', np.float32),
-    ('label', np.int32), ('track_id', np.uint32), ('residual', np.float32), ('rgb', np.float32)])
+    ('label', np.int32), ('track_id', np.uint32), ('residual', np.float32),
+    ('moving', np.float32), ('rgb', np.float32)])
 """The fields of a keypoint (docs/ros.md says what each one means); none of them is ever NaN."""
 
 NO_RESIDUAL = -1.0
@@ -31,7 +31,7 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
     rows['x'], rows['y'], rows['z'] = known_rays(rays).T
     rows['u'], rows['v'] = pair.x2.T
     rows['u_prev'], rows['v_prev'] = pair.x1.T
-    rows['label'] = identities(segmentation)
+    rows['label'], rows['moving'] = segmentation.labels, segmentation.moving
     rows['track_id'] = pair.ids & 0xFFFFFFFF
     rows['residual'] = np.where(np.isfinite(segmentation.residuals), segmentation.residuals,
                                 NO_RESIDUAL)
@@ -42,13 +42,6 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
 def known_rays(rays: FloatArray) -> FloatArray:
     """Return the rays, zero for pixels that the lens model cannot map."""
     return np.where(np.isfinite(rays).all(axis=1, keepdims=True), rays, 0.0)
-
-
-def identities(segmentation: MotionSegmentation) -> IntArray:
-    """Return the identity over time of each point's motion (as in ``~/motions``), or OUTLIER."""
-    # The last entry is found by the label -1.
-    ids = np.array([motion.id for motion in segmentation.motions] + [OUTLIER], np.int64)
-    return ids[segmentation.labels]
 
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:

@@ -25,20 +25,20 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     labels = result.segmentation.labels
     markers = [_marker(types, header, 'flow', 0, types.Marker.DELETEALL)]
     # Outliers first and thin, so that motions are drawn over them.
-    named = [(OUTLIER, OUTLIER)] + [(k, m.id) for k, m in enumerate(result.segmentation.motions)]
-    for label, motion_id in named:
-        members = np.flatnonzero((labels == label) & placed)
+    known = {motion.id: motion for motion in result.motions}
+    for motion_id in (OUTLIER, *known):
+        members = np.flatnonzero((labels == motion_id) & placed)
         if len(members) == 0:
             continue
         lines = np.stack([previous_rays[members], rays[members]], axis=1).reshape(-1, 3)
-        outlier = label == OUTLIER
+        outlier = motion_id == OUTLIER
         markers.append(_marker(
             types, header, 'outliers' if outlier else 'flow', max(motion_id, 0),
             types.Marker.ADD, types.Marker.LINE_LIST, colour=_colour(types, motion_id),
             scale=(LINE_WIDTH / 2 if outlier else LINE_WIDTH, 0.0, 0.0),
             points=[types.Point(x=x, y=y, z=z) for x, y, z in lines.tolist()]))
         if not outlier:
-            motion = result.segmentation.motions[label]
+            motion = known[motion_id]
             top = rays[members].min(axis=0)[1] - TEXT_HEIGHT
             markers.append(_marker(
                 types, header, 'names', motion_id, types.Marker.ADD,

@@ -15,7 +15,8 @@ _F = [f'f{row}{column}' for row in range(3) for column in range(3)]
 
 MOTION = np.dtype([
     ('id', np.int32), ('count', np.uint32), ('dimension', np.float32), ('kind', np.uint32),
-    ('residual', np.float32), ('box', np.float32, (4,)), ('dt', np.float64),
+    ('residual', np.float32), ('world', np.uint32), ('moving', np.float32),
+    ('box', np.float32, (4,)), ('dt', np.float64),
     *((name, np.float64) for name in _F)], align=True)
 """The fields of a motion; docs/ros.md says what each one means. None of them is ever NaN."""
 
@@ -28,9 +29,7 @@ def motion_rows(result: FrameResult) -> Rows:
         row['id'], row['count'], row['kind'] = motion.id, motion.count, motion.kind.code
         row['dimension'] = motion.dimension if np.isfinite(motion.dimension) else 0.0
         row['residual'] = motion.residual if np.isfinite(motion.residual) else NO_RESIDUAL
-        points = result.correspondences.x2[motion.members]
-        if len(points):
-            row['box'] = *points.min(axis=0), *points.max(axis=0)
+        row['world'], row['moving'], row['box'] = motion.is_world, motion.moving, motion.box
         if np.isfinite(motion.fundamental).all():
             for name, value in zip(_F, motion.fundamental.ravel()):
                 row[name] = value

@@ -11,7 +11,9 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.kind import MotionKind
 
 OUTLIER = -1
-"""The label of a point that follows no motion."""
+"""The label of a wrong match: a point that follows no motion."""
+WORLD = 0
+"""The id of the static world, always."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,7 @@ class Motion:
     """One rigid motion and its two-view geometry, x2^T F x1 = 0 in pixels."""
 
     id: int
-    """Identity over time; within a single pair simply the label."""
+    """Identity over time: 0 (WORLD) is the static world, bodies count from 1."""
     members: IntArray
     """Indices of its points."""
     kind: MotionKind
@@ -40,6 +42,17 @@ class Motion:
     """(3, 3) rotation of the calibrated form; NaN where it is not determined."""
     translation: FloatArray = field(default_factory=lambda: np.full(3, np.nan))
     """(3,) direction of translation; NaN where it is not determined."""
+    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Left, top, right and bottom of its points in the newer image, in pixels."""
+    moving: float = 0.0
+    """How sure it is that it moves against the world: the mean over its points, in [0, 1]."""
+    since: int = 0
+    """Stamp of the frame in which its id was given, in nanoseconds."""
+
+    @property
+    def is_world(self) -> bool:
+        """Whether this is the static world."""
+        return self.id == WORLD
 
     @property
     def count(self) -> int:
@@ -57,9 +70,9 @@ class MotionSegmentation:
     """Which point belongs to which rigid motion."""
 
     labels: IntArray
-    """(N,) 0..K-1, or OUTLIER (-1)."""
+    """(N,) id of each point's motion: 0 the world, > 0 a body, OUTLIER (-1) a wrong match."""
     motions: tuple[Motion, ...]
-    """motions[k] is the motion of label k, largest first on a single pair."""
+    """The motions in the order of their ids; on a single pair the ids are 0..K-1."""
     residuals: FloatArray
     """(N,) Sampson distance in pixels to the point's motion; for outliers to the nearest one."""
     margins: FloatArray
@@ -72,6 +85,13 @@ class MotionSegmentation:
     """False if a time budget ended the search early."""
     diagnostics: dict[str, float] = field(default_factory=dict)
     """Further numbers about the search, for people who look into it."""
+    moving: FloatArray = field(default_factory=lambda: np.empty(0))
+    """(N,) how sure it is that each point moves against the world, in [0, 1]."""
+
+    @property
+    def world(self) -> Motion | None:
+        """Return the motion of the static world; None where there is none."""
+        return next((m for m in self.motions if m.is_world), None)
 
     @property
     def n_motions(self) -> int:
@@ -87,4 +107,4 @@ class MotionSegmentation:
     def empty(cls, n_points: int, reason: str) -> 'MotionSegmentation':
         """Build the answer that there is none: every point an outlier, no motion, and why."""
         return cls(np.full(n_points, OUTLIER, np.int64), (), np.full(n_points, np.inf),
-                   np.zeros(n_points), reason)
+                   np.zeros(n_points), reason, moving=np.zeros(n_points))
