@@ -6,7 +6,6 @@
 from dataclasses import dataclass, field, replace
 import time
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -14,15 +13,14 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.identity import MotionIdentities
-from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
-from gdm_motion_seg.segmentation.stream_config import StreamConfig
 from gdm_motion_seg.settings import Config, setting
 from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.image import GreyConverter
-from gdm_motion_seg.tracking.tracker import FeatureTracker, TrackedFrame
+from gdm_motion_seg.tracking.tracker import FeatureTracker
+from gdm_motion_seg.tracking.window import TrackedFrame, Window
 
 MIN_TRACKS = 8
 """With fewer points no motion can be told (the eight-point algorithm)."""
@@ -34,7 +32,6 @@ class PipelineConfig(Config):
 
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
-    stream: StreamConfig = field(default_factory=StreamConfig)
     threads: int = setting(
         1, 'Threads that OpenCV and BLAS may each use in this process; 0 leaves it to them.',
         low=0, high=256, runtime=False)
@@ -59,7 +56,7 @@ class FrameResult:
     problem: bool = False
     """True where the reason is a fault of the input, not the way of things."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Time that each stage took: convert, track, segment, identify."""
+    """Time that each stage took: convert, track, segment."""
     n_tracks: int = 0
     """Number of tracks that are followed, those too young for the pair too."""
     undistorted: Correspondences | None = None
@@ -93,7 +90,7 @@ class FrameResult:
 
 class MotionPipeline:
     """
-    Tracker, segmenter and identities behind one call.
+    Tracker and segmenter behind one call.
 
     Same images, stamps and seed give the same results. The call has two halves, ``track`` and
     ``segment``, which may run in two threads, one frame apart; of what the tracker hands over,
@@ -116,28 +113,23 @@ class MotionPipeline:
         limit_threads(self.config.threads)
         self.camera: Camera | None = None
         """Set it where the camera is known: tracks are then freed from lens distortion."""
-        self._seed = seed
-        self._pairs = 0
         self._epoch = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
-        self._segmenter = StreamSegmenter(self.config.segmentation, self.config.stream)
-        self._identities = MotionIdentities(self.config.stream)
+        self._segmenter = StreamSegmenter(seed)
 
     def reset(self) -> None:
-        """Forget tracks and the last answer; identities given out are not given again."""
+        """Forget tracks and motions; identities given out are not given again."""
         self._converter.reset()
         self._tracker.reset()
-        self._forget_motions()
+        self._segmenter.reset()
 
     def reconfigure(self, config: PipelineConfig) -> None:
         """Take new settings; motions keep their identity unless the tracking changes."""
         if config.tracking != self.config.tracking:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
-            self._identities.reset()
-        self._segmenter = StreamSegmenter(config.segmentation, config.stream)
-        self._identities.config = config.stream
+            self._segmenter.reset()
         self.config = config
 
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:
@@ -154,64 +146,48 @@ class MotionPipeline:
         try:
             grey = self._converter.convert(image)
         except InputError as error:
-            return self._refused(image, stamp, f'ignored a frame: {error}')
+            return self._tracker.without_pair(stamp, f'ignored a frame: {error}', problem=True)
         clock.lap('convert')
         tracked = self._tracker.track(grey, stamp)
         clock.lap('track')
         return replace(tracked, seconds=clock.seconds)
 
     def segment(self, tracked: TrackedFrame) -> FrameResult:
-        """Find the motions of a frame's pair: the second half of ``process``."""
+        """Find the motions of a frame's window: the second half of ``process``."""
         clock = _Stopwatch(dict(tracked.seconds))
         if tracked.epoch != self._epoch:
             self._epoch = tracked.epoch
-            self._forget_motions()
-        if not tracked.gap:
-            return _frame_result(tracked, _nothing(tracked, tracked.reason), clock)
-        camera = self._camera_of(tracked)
-        tracked, undistorted = self._without_distortion(tracked, camera)
-        points = tracked.correspondences if undistorted is None else undistorted
-        if len(points) < MIN_TRACKS:
-            nothing = _nothing(tracked, _too_few(tracked))
-            return _frame_result(tracked, nothing, clock, problem=True)
-        answer = self._segmenter.segment(points, self._identities, self._fresh_rng(), camera)
+            self._segmenter.reset()
+        camera = self._camera_of(tracked.window)
+        seen, window = self._without_distortion(tracked.window, camera)
+        reason = tracked.reason if not tracked.gap else _too_few(tracked, len(window))
+        if reason:
+            answer = MotionSegmentation.empty(len(seen), reason)
+        else:
+            guess = Camera.guess(window.image_size)
+            answer = self._segmenter.segment(window, tracked.stamp, camera or guess)
         clock.lap('segment')
-        answer = _with_world(points, self._identities.identify(points, answer))
-        clock.lap('identify')
-        return _frame_result(tracked, answer, clock, undistorted=undistorted)
+        return FrameResult(
+            tracked.stamp, tracked.previous_stamp, tracked.gap, seen.pair, answer,
+            reason=answer.reason, problem=tracked.problem or bool(tracked.gap and reason),
+            seconds=clock.seconds, n_tracks=tracked.n_tracks,
+            undistorted=None if window is seen else window.pair)
 
-    def _forget_motions(self) -> None:
-        self._segmenter.reset()
-        self._identities.reset()
-
-    def _refused(self, image: npt.NDArray[np.generic], stamp: int, reason: str) -> TrackedFrame:
-        """Return a frame without a pair; the tracks live on without it."""
-        height, width = (*np.shape(image), 0, 0)[:2]
-        nothing = Correspondences.from_arrays([], [], (max(1, width), max(1, height)))
-        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem=True,
-                            epoch=self._tracker.epoch)
-
-    def _fresh_rng(self) -> np.random.Generator:
-        self._pairs += 1
-        return np.random.default_rng((self._seed, self._pairs))
-
-    def _camera_of(self, tracked: TrackedFrame) -> Camera | None:
+    def _camera_of(self, window: Window) -> Camera | None:
         """Return the camera if it belongs to the images."""
-        if self.camera and self.camera.image_size == tracked.correspondences.image_size:
+        if self.camera and self.camera.image_size == window.image_size:
             return self.camera
         return None
 
-    def _without_distortion(self, tracked: TrackedFrame, camera: Camera | None
-                            ) -> tuple[TrackedFrame, Correspondences | None]:
-        """Return the points freed from distortion, and the frame without those that cannot be."""
+    def _without_distortion(self, window: Window, camera: Camera | None
+                            ) -> tuple[Window, Window]:
+        """Return the tracks that can be undistorted, as they are seen and without distortion."""
         if camera is None or not camera.is_distorted or not self.config.tracking.undistort:
-            return tracked, None
-        seen = tracked.correspondences
-        x1, x2 = camera.undistort(seen.x1), camera.undistort(seen.x2)
-        known = np.isfinite(np.hstack([x1, x2])).all(axis=1)
-        undistorted = Correspondences.from_arrays(x1[known], x2[known], seen.image_size,
-                                                  seen.ids[known])
-        return replace(tracked, correspondences=seen.take(np.flatnonzero(known))), undistorted
+            return window, window
+        x = camera.undistort(window.x)
+        before = np.stack([camera.undistort(points) for points in window.before])
+        known = np.flatnonzero(np.isfinite(np.hstack([x, before[0]])).all(axis=1))
+        return window.take(known), replace(window, x=x, before=before).take(known)
 
 
 class _Stopwatch:
@@ -228,36 +204,10 @@ class _Stopwatch:
         self._last = now
 
 
-def _with_world(c: Correspondences, answer: MotionSegmentation) -> MotionSegmentation:
-    """Call the motion with the largest hull the world, and let labels be ids."""
-    hulls = [float(cv2.contourArea(cv2.convexHull(c.x2[m.members].astype(np.float32))))
-             if m.count > 2 else 0.0 for m in answer.motions]
-    world = int(np.argmax(hulls)) if hulls else -1
-    ids = [0 if k == world else m.id + 1 for k, m in enumerate(answer.motions)]
-    labels = np.array([*ids, OUTLIER])[answer.labels]
-    moving = (labels > 0).astype(np.float64)
-    motions = tuple(replace(m, id=i, moving=float(i > 0), box=(
-        *c.x2[m.members].min(axis=0).tolist(), *c.x2[m.members].max(axis=0).tolist())
-        if m.count else (0.0, 0.0, 0.0, 0.0)) for i, m in zip(ids, answer.motions))
-    return replace(answer, labels=labels, moving=moving,
-                   motions=tuple(sorted(motions, key=lambda m: m.id)))
-
-
-def _nothing(tracked: TrackedFrame, reason: str) -> MotionSegmentation:
-    return MotionSegmentation.empty(len(tracked.correspondences), reason)
-
-
-def _too_few(tracked: TrackedFrame) -> str:
+def _too_few(tracked: TrackedFrame, count: int) -> str:
+    """Say why a pair cannot be segmented; empty if it can."""
+    if count >= MIN_TRACKS:
+        return ''
     if tracked.n_tracks < MIN_TRACKS:
         return f'the image has no texture to follow: {tracked.n_tracks} tracks'
-    count = len(tracked.correspondences)
     return f'only {count} tracks reach over the gap, {MIN_TRACKS} are needed'
-
-
-def _frame_result(tracked: TrackedFrame, answer: MotionSegmentation, clock: _Stopwatch,
-                  problem: bool = False,
-                  undistorted: Correspondences | None = None) -> FrameResult:
-    return FrameResult(
-        tracked.stamp, tracked.previous_stamp, tracked.gap, tracked.correspondences, answer,
-        reason=answer.reason, problem=problem or tracked.problem, seconds=clock.seconds,
-        n_tracks=tracked.n_tracks, undistorted=undistorted)

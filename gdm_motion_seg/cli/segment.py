@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
                          f'{args.newer} {newer.shape[1]} x {newer.shape[0]}; '
                          'they must have the same size')
     # The two images are the pair, whatever gap a stream would have.
-    tracking = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1)
+    tracking = replace(config.tracking, frame_gap=1, every_n=1)
     config = replace(config, tracking=tracking)
     pipeline = MotionPipeline(config, config.seed)
     pipeline.process(older, stamp_of_index(0, 30.0))

@@ -12,8 +12,8 @@ import numpy as np
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 
 SIZE = 320, 240
-FRAMES = 10
-"""Enough for pairs that are searched, carried and followed."""
+FRAMES = 6
+"""Enough for windows with a start from the frame before."""
 
 
 @lru_cache(maxsize=1)
@@ -23,14 +23,8 @@ def warm_up(config: PipelineConfig) -> None:
 
     The first frame would otherwise wait for the compiler, a minute or more on a fresh machine.
     """
-    pairing = replace(config.tracking, frame_gap=1, frame_gap_s=0.0, every_n=1, mask_path='')
-    # The same code as later, but not as much of it.
-    few = replace(config.segmentation.gdm, n1=min(config.segmentation.gdm.n1, 2), n2=2, n3=2)
-    # A time budget would end the search before all of it is compiled.
-    short = replace(config.segmentation, gdm=few, time_budget_ms=0.0)
-    often = replace(config.stream, follow_every=2, warm_start=True)
-    pipeline = MotionPipeline(
-        replace(config, tracking=pairing, segmentation=short, stream=often))
+    pairing = replace(config.tracking, frame_gap=1, every_n=1, mask_path='')
+    pipeline = MotionPipeline(replace(config, tracking=pairing))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
 

@@ -3,6 +3,9 @@
 
 """From the members of a motion to its two-view geometry."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from gdm_motion_seg.gdm.kernels import hard_dimensions
@@ -17,7 +20,8 @@ from gdm_motion_seg.geometry.homography import homography_distances
 from gdm_motion_seg.geometry.kind import (
     classify_motion, KindDecision, LOSS_SIGMAS, MotionKind, noise_scale)
 from gdm_motion_seg.geometry.normalization import pixel_unit
-from gdm_motion_seg.segmentation.result import Motion
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
+from gdm_motion_seg.segmentation.world import GapWorld
 
 KAPPA_SIGMAS = 3.0
 """kappa over the noise. Real residuals have heavy tails: with the true members of the motions of
@@ -25,6 +29,8 @@ AdelaideRMF and Hopkins155, 2.5 loses 2.8 and 3.3 % of all points, 3.0 loses 2.2
 0.2 % more outliers kept."""
 KAPPA_FLOOR_PX = 0.5
 """Smallest kappa at 640 pixels: below, a lens that is not quite a pinhole makes outliers."""
+NON_RIGID_PX = 1.5
+"""Median Sampson distance, at 640 pixels, above which a body is not rigid."""
 KAPPA_CEILING_PX = 6.0
 """Largest kappa at 640 pixels: a motion with more noise than that has swallowed another one."""
 
@@ -77,7 +83,105 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         rotation=rotation, translation=translation)
 
 
-def _dimension(points: Correspondences, epsilon: float) -> float:
+def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray,
+                     world: GapWorld | None, camera: Camera,
+                     since: Callable[[int], int]) -> MotionSegmentation:
+    """
+    Estimate the world's and every body's motion over the pair, and judge each track by its own.
+
+    Parameters
+    ----------
+    pair : Correspondences
+        The tracks over the pair's gap, undistorted where the lens is known.
+    labels : (N,) array
+        Id of each track's motion, or OUTLIER.
+    moving : (N,) array
+        How sure it is that each track moves.
+    world : GapWorld or None
+        The world over the pair's gap; None where it could not be estimated.
+    camera : Camera
+        Known, or guessed from the image size.
+    since : callable
+        Gives the stamp of the frame in which an id was given.
+
+    """
+    motions, residuals = [], np.full(len(pair), np.inf)
+    for motion_id in np.unique(labels[labels >= WORLD]).tolist():
+        members = np.flatnonzero(labels == motion_id)
+        if motion_id == WORLD and world is not None:
+            motion = world_motion(pair, members, world, camera)
+        else:
+            motion = body_motion(pair, members, motion_id, camera)
+        residuals[members] = motion_distances(motion, pair.take(members))
+        low, high = pair.x2[members].min(axis=0), pair.x2[members].max(axis=0)
+        motions.append(replace(motion, box=(*low.tolist(), *high.tolist()),
+                               moving=float(moving[members].mean()), since=since(motion_id)))
+    return MotionSegmentation(labels, tuple(motions), residuals, np.abs(2.0 * moving - 1.0),
+                              moving=moving, reason='' if motions else NO_WORLD)
+
+
+NO_WORLD = 'no motion explains the tracks'
+
+
+def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
+                 camera: Camera) -> Motion:
+    """Describe the world: a rigid motion, or a smooth flow that has no parallax."""
+    points = pair.take(members)
+    k, k_inv = camera.matrix, np.linalg.inv(camera.matrix)
+    e = np.cross(np.eye(3), world.translation) @ world.rotation
+    fundamental = k_inv.T @ (-e) @ k_inv
+    fundamental /= np.linalg.norm(fundamental)
+    smooth = world.smooth_share > 0.5
+    homography = np.full((3, 3), np.nan)
+    if smooth:
+        homography = flow_homography(world.flow, camera)
+        distances = homography_distances(homography, points.x1, points.x2)
+    else:
+        distances = sampson_distances(fundamental, points.x1, points.x2)
+    return Motion(
+        id=WORLD, members=members,
+        kind=MotionKind.NO_PARALLAX if smooth else MotionKind.GENERAL,
+        reason='one smooth flow explains the world' if smooth else 'the world has parallax',
+        fundamental=fundamental, homography=homography, dimension=_dimension(points),
+        residual=float(median(distances)) if len(distances) else np.inf,
+        threshold=inlier_threshold(distances, pixel_unit(pair.image_size)),
+        rotation=np.full((3, 3), np.nan) if smooth else world.rotation,
+        translation=np.full(3, np.nan) if smooth else world.translation)
+
+
+def flow_homography(flow: FloatArray, camera: Camera) -> FloatArray:
+    """Return the homography (older to newer) of a smooth flow, to first order of the flow."""
+    # The flow is given at the newer position: x1 = x2 - u(x2), so this is its inverse.
+    h = flow
+    back = np.array([[1.0 - h[1], -h[2], -h[0]], [-h[4], 1.0 - h[5], -h[3]], [h[6], h[7], 1.0]])
+    k = camera.matrix
+    homography = k @ np.linalg.inv(back) @ np.linalg.inv(k)
+    return homography / homography[2, 2]
+
+
+def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
+                camera: Camera) -> Motion:
+    """Estimate the motion of a body; its kind is NON_RIGID where no rigid motion explains it."""
+    motion = estimate_motion(pair, members, motion_id, camera=camera)
+    limit = NON_RIGID_PX * pixel_unit(pair.image_size)
+    if motion.kind is MotionKind.TOO_FEW or motion.residual <= limit:
+        return motion
+    nothing = np.full((3, 3), np.nan)
+    return replace(motion, kind=MotionKind.NON_RIGID, fundamental=nothing, homography=nothing,
+                   rotation=nothing, translation=np.full(3, np.nan),
+                   reason=f'no rigid motion explains it: median residual {motion.residual:.1f} px')
+
+
+def motion_distances(motion: Motion, points: Correspondences) -> FloatArray:
+    """Return the distance of points to a motion's F or homography, in pixels; inf without."""
+    if np.isfinite(motion.homography).all() and motion.kind is not MotionKind.GENERAL:
+        return homography_distances(motion.homography, points.x1, points.x2)
+    if np.isfinite(motion.fundamental).all():
+        return sampson_distances(motion.fundamental, points.x1, points.x2)
+    return np.full(len(points), np.inf)
+
+
+def _dimension(points: Correspondences, epsilon: float = 0.35) -> float:
     """Compute d-hat from the Gram matrix, in a third of the time of an SVD."""
     together = np.zeros(len(points), np.int64)
     return float(hard_dimensions(embed(points), together, 1, epsilon)[0])

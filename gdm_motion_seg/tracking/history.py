@@ -1,77 +1,74 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the tracks were in the frames of the last gap: chains, in bounded memory."""
+"""Positions of the present tracks in the frames of the last gaps, in bounded memory."""
 
-from collections import deque
-from dataclasses import dataclass
+import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.geometry.correspondences import IntArray
-from gdm_motion_seg.tracking.config import TrackingConfig
-from gdm_motion_seg.tracking.detect import Points
 
-SNAPSHOTS_PER_GAP = 256
-"""Frames remembered when the gap is given in seconds; faster cameras are thinned to that."""
+Points = npt.NDArray[np.float32]
 
-
-@dataclass(frozen=True)
-class Snapshot:
-    """The tracks of one frame."""
-
-    index: int
-    """Number of the frame since the last start."""
-    stamp: int
-    """Time of the frame in nanoseconds."""
-    ids: IntArray
-    """(N,) track ids, ascending."""
-    points: Points
-    """(N, 2) pixels."""
+MAX_FRAMES = 64
+"""Frames that are remembered; faster cameras are thinned to that."""
+RATE_JITTER = 0.3
+"""A frame serves a gap if it is too young by at most this share of the gap."""
 
 
 class History:
-    """The snapshots of the last gap and the search for the older frame of a pair."""
+    """Where each track was: one array (T, N, 2), NaN before a track began."""
 
-    def __init__(self, config: TrackingConfig) -> None:
-        """Make an empty history."""
-        self._gap = config.frame_gap
-        self._gap_ns = round(config.frame_gap_s * 1e9)
-        self._snapshots: deque[Snapshot] = deque()
+    def __init__(self, span_s: float, span_frames: int = 0) -> None:
+        """Make an empty history that reaches back for a time and for a number of frames."""
+        self._span_ns = round(span_s * 1e9)
+        self._span_frames = span_frames
+        self.clear()
 
     def clear(self) -> None:
         """Forget everything."""
-        self._snapshots.clear()
+        self.stamps: list[int] = []
+        self.indices: list[int] = []
+        self._positions = np.empty((0, 0, 2), np.float32)
 
-    def partner(self, newer: Snapshot) -> Snapshot | None:
-        """Return the older frame for a pair with the new one, None if there is none yet."""
-        if not self._snapshots:
+    def keep(self, index: IntArray) -> None:
+        """Keep these tracks, in that order."""
+        self._positions = self._positions[:, index]
+
+    def add(self, stamp: int, index: int, points: Points) -> None:
+        """Add a frame; points beyond those known are new tracks."""
+        known, n_new = self._positions, len(points) - self._positions.shape[1]
+        unseen = np.full((len(known), n_new, 2), np.nan, np.float32)
+        first = self._first_needed(stamp, index)
+        self._positions = np.concatenate(
+            [np.concatenate([known, unseen], axis=1)[first:], points[None]])
+        self.stamps = [*self.stamps[first:], stamp]
+        self.indices = [*self.indices[first:], index]
+
+    def at(self, row: int) -> Points:
+        """Return the positions in one of the remembered frames."""
+        return self._positions[row]
+
+    def frame_before(self, seconds: float) -> int | None:
+        """Return the row of the frame that lies nearest to so many seconds before the newest."""
+        age = (self.stamps[-1] - np.array(self.stamps[:-1])) / 1e9
+        if not len(age):
             return None
-        if not self._gap_ns:
-            oldest = self._snapshots[0]
-            return oldest if newer.index - oldest.index >= self._gap else None
-        wanted = newer.stamp - self._gap_ns
-        # A tenth of the gap is what a camera's rate may jitter.
-        if self._snapshots[0].stamp > wanted + self._gap_ns // 10:
-            return None
-        return min(self._snapshots, key=lambda s: abs(s.stamp - wanted))
+        row = int(np.argmin(np.abs(age - seconds)))
+        # A slow camera has no frame that is young enough: its last one serves.
+        fits = age[row] > seconds or seconds - age[row] <= RATE_JITTER * seconds
+        return row if fits else None
 
-    def waiting_for(self, newer: Snapshot) -> str:
-        """Say what is missing for a pair with the new frame."""
-        first = self._snapshots[0] if self._snapshots else newer
-        if self._gap_ns:
-            return f'waiting for {(self._gap_ns - (newer.stamp - first.stamp)) / 1e9:.2f} s more'
-        missing = self._gap - (newer.index - first.index)
-        return f'waiting for {missing} more frame{"s" if missing > 1 else ""}'
+    def frames_before(self, count: int) -> int | None:
+        """Return the row of the frame that came so many frames before the newest."""
+        wanted = self.indices[-1] - count
+        return self.indices.index(wanted) if wanted in self.indices[:-1] else None
 
-    def add(self, snapshot: Snapshot) -> None:
-        """Remember a frame and forget those that no pair can need any more."""
-        snapshots = self._snapshots
-        if not self._gap_ns:
-            snapshots.append(snapshot)
-            while len(snapshots) > self._gap:
-                snapshots.popleft()
-            return
-        spacing = self._gap_ns // SNAPSHOTS_PER_GAP
-        if not snapshots or snapshot.stamp - snapshots[-1].stamp >= spacing:
-            snapshots.append(snapshot)
-        while len(snapshots) > 1 and snapshots[1].stamp <= snapshot.stamp - self._gap_ns:
-            snapshots.popleft()
+    def _first_needed(self, stamp: int, index: int) -> int:
+        """Return the first row that a gap of a later frame can still need."""
+        first = 0
+        while first + 1 < len(self.stamps) and (
+                self.stamps[first + 1] <= stamp - self._span_ns
+                and self.indices[first + 1] <= index - self._span_frames):
+            first += 1
+        return max(first, len(self.stamps) + 1 - max(MAX_FRAMES, self._span_frames + 1))

@@ -1,0 +1,60 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The constants of the segmentation, in one place.
+
+Each has its unit and the reason for its value. The command that chose it stands in brackets:
+[footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences. Evidence is in
+nats: (residual / noise)^2 / 2.
+"""
+
+# Noise of a displacement.
+POINT_VARIANCE = 0.08
+"""Square pixels: 0.2 px at both ends of a track."""
+FLOW_VARIANCE = 2e-4
+"""Per square pixel of flow: patches change as they move, and no lens is a pinhole."""
+
+# The world.
+RELIEF = 10.0
+"""Residuals from the smooth world of up to so many medians are relief, not motion [footage]."""
+DEPTH_GAIN = 1.2
+"""Nats per track from which on depth, not one smooth flow, explains the world [footage]."""
+BEHIND_PX, BEHIND_SHARE = 1.0, 0.03
+"""Tolerated negative parallax, in pixels and per pixel of flow: the focal length is guessed."""
+NEAR_GROUND = 0.15
+"""Share of the image width along whose lower border a group is near ground [footage]."""
+ACQUITTAL = 4.0
+"""Mean nats up to which near ground agrees with a rigid world of its own [footage]."""
+CAP = 8.0
+"""Most nats that a track contradicts the world over one gap: 4 standard deviations."""
+MEMORY_S = 0.1
+"""Half-life of a track's evidence, in seconds [footage]."""
+
+# Neighbours in the image.
+NEIGHBOURS = 8
+"""Neighbours of a track."""
+REACH = 0.08
+"""Largest distance of neighbours, as a share of the image width [footage]."""
+LIKE_PX, LIKE_SLOPE, LIKE_SHARE = 2.0, 0.5, 0.05
+"""Neighbours on one body differ in flow by so many pixels, per pixel of distance and of flow."""
+
+# The energy of a partition.
+SUSPICIOUS = 3.0
+"""Nats from which on a track may propose a body: 2.4 standard deviations."""
+OUTLIER = 7.5
+"""Nats of a wrong match: a little below the cap, so that only flat contradiction is one."""
+SMOOTHNESS = 0.8
+"""Nats of an edge between neighbours of like flow with different labels [footage]."""
+STAY = 1.0
+"""Nats of a track that leaves the label of the frame before [footage]."""
+PRICE, FIRST_PRICE = 25.0, 50.0
+"""Nats of a body, and of one that was not there in the frame before [footage]."""
+SMALLEST = 5
+"""Tracks of a body: fewer do not determine its flow."""
+BODY_PX, BODY_SHARE = 0.6, 0.1
+"""Noise of a track about the affine flow of its body, in pixels and per pixel of flow."""
+BODY_CAP = 4.0
+"""Most nats of a track within its body: bodies bend."""
+DIMENSION = 2.0
+"""Nats per track and unit of its body's empirical dimension (the paper's d-hat) [ablation]."""

@@ -1,0 +1,290 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+World, bodies and wrong matches: the energy of a window's labels, and its minimisation.
+
+    J = sum_n U_n(l_n)                                 data, in nats, mean over the gaps
+      + SMOOTHNESS sum_mn exp(-c_mn^2) [l_m != l_n]    neighbours in the image, c their contrast
+      + STAY sum_n [l_n != label in the frame before]
+      + sum_k (PRICE + DIMENSION n_k d_k)              bodies; d_k is the empirical dimension
+
+U_n is the contradiction to the world, the residual from the affine flow of body k, or the price
+of a wrong match. The dimension term is the paper's global dimension with weights,
+(sum_k w_k d_k^p)^(1/p) for p = 1: it decides whether two bodies are one. No term grows with the
+number of tracks in the world, so that a small body costs the same among many.
+
+The solver proposes bodies (linked groups of tracks that contradict the world), assigns every
+track its cheapest label (iterated conditional modes), refits, and drops or merges bodies while J
+falls.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.embedding import embed
+from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow
+from gdm_motion_seg.segmentation import constants
+from gdm_motion_seg.segmentation.graph import Graph
+from gdm_motion_seg.segmentation.result import OUTLIER, WORLD
+from gdm_motion_seg.tracking.window import Window
+
+ROUNDS = 3
+"""Rounds of refitting, assigning and dropping: the labels settle in two."""
+EPSILON = 0.35
+"""Strictness of the empirical dimension, the paper's epsilon."""
+FIRST_BODY = 1
+"""Label of the first body."""
+NEW = -2
+"""Label in the frame before of a track that is new."""
+FORBIDDEN = 1e6
+"""Cost of a body for a track that no neighbour of like flow links to it."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Labels of a window's tracks and what the labels cost."""
+
+    labels: IntArray
+    """(N,) WORLD, OUTLIER, or a body from FIRST_BODY on, without gaps."""
+    advantage: FloatArray
+    """(N,) nats by which the cheapest body is cheaper than the world, all terms included."""
+    n_bodies: int
+    """Number of bodies."""
+
+
+def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Graph) -> Partition:
+    """
+    Label the tracks of a window by minimising J.
+
+    Parameters
+    ----------
+    window : Window
+        The tracks.
+    doubt : (N,) array
+        Nats by which each track contradicts the world.
+    previous : (N,) array
+        Label of each track in the frame before: WORLD, OUTLIER, a body's id, or NEW.
+    graph : Graph
+        Neighbours in the newest image.
+
+    """
+    solver = _Solver(window, doubt, previous, graph)
+    solver.propose(graph.groups(doubt > constants.SUSPICIOUS))
+    for _ in range(ROUNDS):
+        before = solver.labels.copy()
+        solver.refit()
+        solver.assign()
+        solver.merge()
+        solver.drop()
+        if np.array_equal(before, solver.labels):
+            break
+    return solver.result()
+
+
+class _Solver:
+    """The state of one minimisation."""
+
+    def __init__(self, window: Window, doubt: FloatArray, previous: IntArray,
+                 graph: Graph) -> None:
+        self._window = window
+        self._previous = previous
+        self._graph = graph
+        self._bond = constants.SMOOTHNESS * np.exp(-graph.contrast ** 2)
+        self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
+        # Rows: wrong match, world, bodies; so that label + 1 is the row.
+        self._unary = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
+        self.labels: IntArray = self._no_body.copy()
+
+    @property
+    def _bodies(self) -> range:
+        return range(FIRST_BODY, len(self._unary) - 1)
+
+    def members(self, body: int) -> IntArray:
+        """List the tracks of a body."""
+        return np.flatnonzero(self.labels == body)
+
+    def propose(self, group: IntArray) -> None:
+        """Make a body of every linked group of suspicious tracks that is large enough."""
+        values, counts = np.unique(group[group >= 0], return_counts=True)
+        large = values[counts >= constants.SMALLEST]
+        for body, value in enumerate(large, start=FIRST_BODY):
+            self.labels[group == value] = body
+        rows = np.zeros((len(large), len(group)))
+        self._unary = np.concatenate([self._unary, rows])
+
+    def refit(self) -> None:
+        """Fit every body's flow to its tracks."""
+        for body in self._bodies:
+            self._unary[body + 1] = body_cost(self._window, self.members(body))
+
+    def assign(self) -> None:
+        """Give every track its cheapest label."""
+        assign_labels(self._graph.first, self._graph.neighbour, self._bond, self._graph.contrast,
+                      self.labels, self._unary, self._former(), constants.STAY)
+
+    def merge(self) -> None:
+        """Join neighbouring bodies where that lowers J."""
+        for a, b in self._touching():
+            own, other = self.members(a), self.members(b)
+            if not len(own) or not len(other):
+                continue
+            both = np.concatenate([own, other])
+            cost = body_cost(self._window, both)
+            data = cost[both].sum() - self._unary[a + 1, own].sum() \
+                - self._unary[b + 1, other].sum()
+            change = data + self._dimension(both) - self._dimension(own) \
+                - self._dimension(other) - constants.PRICE
+            if change < 0.0:
+                self.labels[other] = a
+                self._unary[a + 1] = cost
+
+    def drop(self) -> None:
+        """Dissolve bodies that cost more than they explain, and close the gaps."""
+        kept = []
+        for body in self._bodies:
+            members = self.members(body)
+            if len(members) >= constants.SMALLEST and self._gain(body, members) > 0.0:
+                kept.append(body)
+            else:
+                self.labels[members] = self._no_body[members]
+        for new, old in enumerate(kept, start=FIRST_BODY):
+            self.labels[self.labels == old] = new
+        self._unary = self._unary[[0, 1, *(body + 1 for body in kept)]]
+
+    def result(self) -> Partition:
+        """Return the labels and how much each track prefers a body to the world."""
+        local = local_costs(self._graph.first, self._graph.neighbour, self._bond,
+                            self._graph.contrast, self.labels, self._unary, self._former(), constants.STAY)
+        best = local[2:].min(axis=0, initial=FORBIDDEN)
+        return Partition(self.labels, local[1] - best, len(self._bodies))
+
+    def _gain(self, body: int, members: IntArray) -> float:
+        """Return by how much a body lowers J against labelling its tracks without it."""
+        known = np.mean(self._previous[members] >= FIRST_BODY) > 0.3
+        price = constants.PRICE if known else constants.FIRST_PRICE
+        saved = np.minimum(self._unary[0, members], self._unary[1, members]).sum()
+        border = _border(self._graph, self._bond, self.labels, members)
+        return float(saved - self._unary[body + 1, members].sum() - border - price)
+
+    def _dimension(self, members: IntArray) -> float:
+        """Return the dimension term of a body."""
+        vectors = embed(self._window.pair.take(members))
+        together = np.zeros(len(members), np.int64)
+        d = float(hard_dimensions(vectors, together, 1, EPSILON)[0])
+        return constants.DIMENSION * len(members) * d
+
+    def _touching(self) -> list[tuple[int, int]]:
+        """List the pairs of bodies that are neighbours in the image."""
+        row = np.repeat(np.arange(len(self.labels)), np.diff(self._graph.first))
+        a, b = self.labels[row], self.labels[self._graph.neighbour]
+        touch = (a >= FIRST_BODY) & (b > a)
+        return [(int(i), int(j)) for i, j in np.unique(np.stack([a, b])[:, touch], axis=1).T]
+
+    def _former(self) -> IntArray:
+        """Translate ids of the frame before to the bodies that share most tracks with them."""
+        former = np.where(self._previous >= FIRST_BODY, NEW, self._previous)
+        for body in self._bodies:
+            votes = self._previous[self.members(body)]
+            votes = votes[votes >= FIRST_BODY]
+            if len(votes):
+                former[self._previous == np.bincount(votes).argmax()] = body
+        return former
+
+
+def body_cost(window: Window, members: IntArray) -> FloatArray:
+    """Return the nats of every track under the affine flow of a body, mean over the gaps."""
+    if not len(members):
+        return np.full(len(window), constants.BODY_CAP)
+    # In units of the image width, about the body's centre.
+    width = float(window.image_size[0])
+    x = (window.x - window.x[members].mean(axis=0)) / width
+    total, count = np.zeros(len(x)), np.zeros(len(x))
+    for before in window.before:
+        flow = (window.x - before) / width
+        known = np.isfinite(flow[:, 0])
+        own = members[known[members]]
+        if len(own) < constants.SMALLEST - 2:
+            continue
+        flow = np.where(known[:, None], flow, 0.0)
+        nats = affine_nats(x, flow, own, constants.BODY_PX / width)
+        total += np.where(known, np.minimum(nats, constants.BODY_CAP), 0.0)
+        count += known
+    return np.where(count > 0, total / np.maximum(count, 1), constants.BODY_CAP)
+
+
+def affine_nats(x: FloatArray, flow: FloatArray, members: IntArray, px: float) -> FloatArray:
+    """Fit an affine flow to the members; return the nats of all tracks. ``px`` is the noise."""
+    h = np.zeros(8)
+    h[0], h[3] = np.median(flow[members], axis=0)
+    noise = px + constants.BODY_SHARE * float(np.hypot(h[0], h[3]))
+    ones = np.ones(len(x))
+    for _ in range(4):
+        refine_flow(h, x, flow, ones, members, 2.0 * noise,
+                    AFFINE if len(members) > constants.SMALLEST else CONSTANT)
+    return 0.5 * (flow_residuals(h, x, flow) / noise) ** 2
+
+
+def _border(graph: Graph, bond: FloatArray, labels: IntArray, members: IntArray) -> float:
+    """Sum the bonds between a body's tracks and the world."""
+    edges = np.concatenate([np.arange(graph.first[n], graph.first[n + 1]) for n in members])
+    return float(bond[edges][labels[graph.neighbour[edges]] == WORLD].sum())
+
+
+@kernel
+def _local(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
+           labels: IntArray, unary: FloatArray, former: IntArray, stay: float,
+           n: int, local: FloatArray) -> None:
+    """Write what each label would cost track n, given the labels of its neighbours."""
+    for k in range(len(local)):
+        local[k] = unary[k, n]
+        if former[n] >= OUTLIER and former[n] + 1 != k:
+            local[k] += stay
+        if k > FIRST_BODY:
+            local[k] += FORBIDDEN
+    for e in range(first[n], first[n + 1]):
+        other = labels[neighbour[e]]
+        if other == OUTLIER:
+            continue
+        # Wrong matches are not coherent: an edge to or from one costs nothing.
+        for k in range(1, len(local)):
+            if k != other + 1:
+                local[k] += bond[e]
+        if other >= FIRST_BODY and contrast[e] < 1.0 and local[other + 1] >= FORBIDDEN:
+            local[other + 1] -= FORBIDDEN
+
+
+@kernel
+def assign_labels(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
+                  labels: IntArray, unary: FloatArray, former: IntArray, stay: float) -> None:
+    """Give track after track its cheapest label until none changes, in place."""
+    local = np.empty(len(unary))
+    for _ in range(5):
+        changes = 0
+        for n in range(len(labels)):
+            _local(first, neighbour, bond, contrast, labels, unary, former, stay, n, local)
+            best = labels[n] + 1
+            for k in range(len(local)):
+                if local[k] < local[best] - 1e-9:
+                    best = k
+            if best != labels[n] + 1:
+                labels[n] = best - 1
+                changes += 1
+        if changes == 0:
+            break
+
+
+@kernel
+def local_costs(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
+                labels: IntArray, unary: FloatArray, former: IntArray, stay: float) -> FloatArray:
+    """Return the cost (K, N) of every label for every track, given the labels of the others."""
+    costs, local = np.empty(unary.shape), np.empty(len(unary))
+    for n in range(len(labels)):
+        _local(first, neighbour, bond, contrast, labels, unary, former, stay, n, local)
+        for k in range(len(local)):
+            costs[k, n] = local[k]
+    return costs

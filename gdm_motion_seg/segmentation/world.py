@@ -1,0 +1,360 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The static world over each gap, and by how much every track contradicts it.
+
+The world is one smooth flow (a camera that rests, turns or zooms, or a far scene) or one rigid
+(R, t) with a depth for every point. Both are fitted; which of them counts is decided per gap, by
+how much depth gains on the tracks that do not stand out from the smooth flow anyway. Evidence is
+in nats: (residual / noise)^2 / 2.
+"""
+
+from dataclasses import dataclass
+import math
+
+import numpy as np
+
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry._linalg import cross_matrix
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.pose import parallax, refine_pose, sampson2
+from gdm_motion_seg.geometry.smooth_flow import (
+    AFFINE, flow_residual, flow_residuals, PLANAR, refine_flow)
+from gdm_motion_seg.segmentation.constants import (
+    ACQUITTAL, BEHIND_PX, BEHIND_SHARE, CAP, DEPTH_GAIN, FLOW_VARIANCE, NEAR_GROUND,
+    POINT_VARIANCE, RELIEF, SMALLEST, SUSPICIOUS)
+from gdm_motion_seg.segmentation.graph import Graph, Mask
+from gdm_motion_seg.tracking.window import Window
+
+SAMPLE = 300
+"""Tracks on which hypotheses compete: more do not change which one wins."""
+FLOW_HYPOTHESES, POSE_HYPOTHESES, COLD_HYPOTHESES = 20, 12, 60
+"""Flows of four tracks; poses of seven, with and without a pose of the frame before."""
+FLOW_SCALE_PX = 2.0
+"""Scale of the robust loss of the smooth flow, in pixels."""
+FIT_FLOW_VARIANCE = FLOW_VARIANCE / 4.0
+"""While poses compete: a lenient test would not tell them apart."""
+BEHIND_WEIGHT = 0.1
+"""Weight of negative parallax in the refinement; without it the turn along t is nearly free."""
+BODY_WEIGHT = 0.1
+"""Weight of a body's tracks in the estimate: they do not vote, but a body may end."""
+CELLS = 12
+"""Cells along the longer side in which the weights of tracks are balanced."""
+FEWEST = 30
+"""Tracks below which a gap tells nothing about the world."""
+
+
+@dataclass(frozen=True)
+class GapWorld:
+    """The world over one gap, in units of the focal length."""
+
+    flow: FloatArray
+    """(8,) parameters of the smooth flow."""
+    rotation: FloatArray
+    """(3, 3) of the rigid world."""
+    translation: FloatArray
+    """(3,) direction of translation of the rigid world."""
+    smooth_share: float
+    """Weight in [0, 1] of the smooth flow against the rigid world."""
+    near: tuple[FloatArray, FloatArray] | None = None
+    """(R, t) that explains the near ground before a flat background; None where there is none."""
+
+
+@dataclass(frozen=True)
+class GapTracks:
+    """The tracks that span one gap."""
+
+    index: IntArray
+    """Rows of the window."""
+    y1: FloatArray
+    """(M, 2) rays at depth 1 in the older frame."""
+    y2: FloatArray
+    """(M, 2) rays in the newer frame."""
+    focal: float
+    """Pixels per unit of the rays."""
+    covariance: FloatArray
+    """(M, 3) position noise in square pixels."""
+    moved2: FloatArray
+    """(M,) squared flow in square pixels."""
+
+    def variance(self, per_flow: float) -> FloatArray:
+        """Return the variance of a displacement, position noise aside, in square pixels."""
+        return POINT_VARIANCE + per_flow * self.moved2
+
+
+class WorldEstimator:
+    """Estimates the world of one window after the other."""
+
+    def __init__(self) -> None:
+        """Start without an estimate."""
+        self._last: dict[int, GapWorld] = {}
+
+    def reset(self) -> None:
+        """Forget the estimates."""
+        self._last = {}
+
+    @property
+    def pair(self) -> GapWorld | None:
+        """Return the world over the pair's gap, as estimated last."""
+        return self._last.get(0)
+
+    def contradiction(self, window: Window, graph: Graph, is_body: Mask, camera: Camera,
+                      seed: int) -> FloatArray:
+        """
+        Estimate the world and return the nats by which each track contradicts it.
+
+        Parameters
+        ----------
+        window : Window
+            The tracks.
+        graph : Graph
+            Neighbours in the newest image.
+        is_body : (N,) array
+            Tracks that belonged to a body in the frame before: they have little weight.
+        camera : Camera
+            Known, or guessed from the image size.
+        seed : int
+            Of the random samples.
+
+        Returns
+        -------
+        (N,) array
+            Mean over the gaps that a track spans.
+
+        """
+        balanced = _balanced_weights(window)
+        weight = np.where(is_body, BODY_WEIGHT, 1.0) * balanced
+        total, count = np.zeros(len(window)), np.zeros(len(window))
+        for gap in range(len(window.before)):
+            tracks = _tracks_of_gap(window, gap, camera)
+            if len(tracks.index) < FEWEST:
+                continue
+            total[tracks.index] += self._over_gap(gap, tracks, weight[tracks.index],
+                                                  balanced[tracks.index], graph, window, seed)
+            count[tracks.index] += 1.0
+        return total / np.maximum(count, 1.0)
+
+    def _over_gap(self, gap: int, tracks: GapTracks, weight: FloatArray, balanced: FloatArray,
+                  graph: Graph, window: Window, seed: int) -> FloatArray:
+        """Estimate the world over one gap and return the contradiction of its tracks."""
+        last = self._last.get(gap)
+        flow, residual = fit_smooth_world(
+            last.flow if last else np.zeros(8), last is not None, tracks.y1, tracks.y2, weight,
+            tracks.focal, seed)
+        variance = tracks.variance(FLOW_VARIANCE) + 0.5 * (
+            tracks.covariance[:, 0] + tracks.covariance[:, 2])
+        relief = RELIEF * weighted_median(residual, weight)
+        # One pixel is forgiven: a lens that is no pinhole bends the flow by so much.
+        smooth = np.minimum(0.5 * np.maximum(0.0, residual - 1.0) ** 2
+                            / (variance + relief ** 2), CAP)
+        pose = (last.rotation, last.translation) if last else None
+        rotation, translation, rigid = _fit_rigid(tracks, weight, pose, seed)
+        flat = np.minimum(0.5 * residual ** 2 / variance, CAP)
+        # What lies on the smooth flow does not contradict the world, whatever its parallax.
+        rigid = np.minimum(rigid, flat)
+        usual = weight * (smooth < SUSPICIOUS)
+        gain = float((usual * (flat - rigid)).sum() / max(usual.sum(), 1e-9))
+        share = 1.0 / (1.0 + (max(gain, 0.0) / DEPTH_GAIN) ** 4)
+        nats, near = share * smooth + (1.0 - share) * rigid, None
+        if share > 0.5:
+            nats, near = _acquit_near_ground(nats, smooth, tracks, weight, balanced, graph, window,
+                                             last.near if last else None, seed)
+        self._last[gap] = GapWorld(flow, rotation, translation, share, near)
+        return nats
+
+
+def _balanced_weights(window: Window) -> FloatArray:
+    """Weigh tracks by 1 / sqrt(tracks in their cell), so that texture does not outvote the rest."""
+    cell = np.maximum(window.x // (max(window.image_size) / CELLS), 0.0).astype(np.int64)
+    key = cell[:, 1] * (2 * CELLS) + np.minimum(cell[:, 0], 2 * CELLS - 1)
+    return np.asarray(1.0 / np.sqrt(np.bincount(key)[key]))
+
+
+def _tracks_of_gap(window: Window, gap: int, camera: Camera) -> GapTracks:
+    """Collect the tracks that span a gap, as rays."""
+    before = window.before[gap]
+    index = np.flatnonzero(np.isfinite(before[:, 0]))
+    k = camera.matrix
+    focal, centre = np.array([k[0, 0], k[1, 1]]), k[:2, 2]
+    y1, y2 = (before[index] - centre) / focal, (window.x[index] - centre) / focal
+    moved2 = ((window.x[index] - before[index]) ** 2).sum(axis=1)
+    return GapTracks(index, y1, y2, float(focal.mean()), window.covariance[index], moved2)
+
+
+def _fit_rigid(tracks: GapTracks, weight: FloatArray, start: tuple[FloatArray, FloatArray] | None,
+               seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Fit the rigid world; return R, t and the nats of every track."""
+    r0, t0 = start if start else (np.eye(3), np.array([0.0, 0.0, 1.0]))
+    hypotheses = POSE_HYPOTHESES if start else COLD_HYPOTHESES
+    tolerance = BEHIND_PX + BEHIND_SHARE * np.sqrt(tracks.moved2)
+    rotation, translation = fit_rigid_world(
+        r0, t0, hypotheses, start is not None, tracks.y1, tracks.y2, tracks.focal,
+        tracks.covariance, tracks.variance(FIT_FLOW_VARIANCE), tolerance, weight, CAP, seed)
+    nats = rigid_contradiction(
+        rotation, translation, tracks.y1, tracks.y2, tracks.focal, tracks.covariance,
+        tracks.variance(FLOW_VARIANCE), tolerance, np.arange(len(weight)))
+    return rotation, translation, nats
+
+
+def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
+                        weight: FloatArray, balanced: FloatArray, graph: Graph, window: Window,
+                        start: tuple[FloatArray, FloatArray] | None, seed: int
+                        ) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None]:
+    """
+    Acquit near static things before a flat background, such as rocks before a hillside.
+
+    In two views they equal a body that moves. But they extend along the lower border of the
+    image, and one rigid world that is fitted to them as well explains them.
+    """
+    suspicious = np.zeros(len(window), np.bool_)
+    suspicious[tracks.index] = smooth > SUSPICIOUS
+    group = graph.groups(suspicious)
+    ground = np.isin(group, [g for g in np.unique(group[group >= 0])
+                             if _touches_lower_border(window, group == g)])[tracks.index]
+    if not ground.any():
+        return nats, None
+    # Near ground and the rest get the same weight, so that the background does not decide alone.
+    share = weight[~ground].sum() / balanced[ground].sum()
+    rotation, translation, rigid = _fit_rigid(
+        tracks, np.where(ground, share * balanced, weight), start, seed)
+    rigid = np.minimum(rigid, CAP)
+    if rigid[ground].mean() < ACQUITTAL:
+        for g in np.unique(group[tracks.index][smooth > SUSPICIOUS]):
+            members = group[tracks.index] == g
+            if rigid[members].mean() < ACQUITTAL:
+                nats[members] = np.minimum(nats[members],
+                                           np.maximum(rigid[members] - ACQUITTAL, 0.0))
+    return nats, (rotation, translation)
+
+
+def _touches_lower_border(window: Window, members: Mask) -> bool:
+    """Tell whether a group of tracks extends along the lower border of the image."""
+    width, height = window.image_size
+    x = window.x[members]
+    columns = 2 * CELLS
+    low = x[x[:, 1] > 0.93 * height, 0] // (width / columns)
+    return len(x) >= SMALLEST and len(np.unique(low)) >= NEAR_GROUND * columns
+
+
+def weighted_median(values: FloatArray, weight: FloatArray) -> float:
+    """Return the median of values under weights."""
+    order = np.argsort(values)
+    total = np.cumsum(weight[order])
+    at = int(np.searchsorted(total, 0.5 * total[-1]))
+    return float(values[order[min(at, len(values) - 1)]])
+
+
+@kernel
+def _systematic_sample(weight: FloatArray, count: int) -> IntArray:
+    """Draw indices in proportion to the weights, one from each of ``count`` equal shares."""
+    total = np.cumsum(weight)
+    sample = np.empty(count, np.int64)
+    for i in range(count):
+        at = (i + np.random.random()) / count * total[-1]
+        sample[i] = min(len(weight) - 1, np.searchsorted(total, at))
+    return sample
+
+
+@kernel
+def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArray,
+                     weight: FloatArray, focal: float, seed: int) -> tuple[FloatArray, FloatArray]:
+    """Fit the smooth flow of most of the image; return it and the residuals in pixels."""
+    np.random.seed(seed)
+    n, flow, scale = len(y1), y2 - y1, FLOW_SCALE_PX / focal
+    sample, ones = _systematic_sample(weight, SAMPLE), np.ones(n)
+    best, best_h, h = np.inf, np.zeros(8), np.zeros(8)
+    # The last flow, no motion at all, and affine flows of four tracks compete.
+    for k in range(-2 if warm else -1, FLOW_HYPOTHESES):
+        h[:] = 0.0
+        if k == -2:
+            h[:] = start
+            refine_flow(h, y2, flow, ones, sample, 4.0 * scale, PLANAR)
+        elif k >= 0:
+            four = sample[np.random.randint(0, SAMPLE, 4)]
+            refine_flow(h, y2, flow, ones, four, 1e3, AFFINE)
+        cost = 0.0
+        for i in sample:
+            rx, ry = flow_residual(h, y2[i, 0], y2[i, 1], flow[i, 0], flow[i, 1])
+            cost += math.log(1.0 + (rx * rx + ry * ry) / (scale * scale))
+        if cost < best:
+            best = cost
+            best_h[:] = h
+    everyone = np.arange(n)
+    for i in range(6):
+        refine_flow(best_h, y2, flow, weight, everyone, scale * (4.0 if i < 2 else 1.0),
+                    AFFINE if i < 1 else PLANAR)
+    return best_h, focal * flow_residuals(best_h, y2, flow)
+
+
+@kernel
+def rigid_contradiction(r: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
+                        focal: float, covariance: FloatArray, variance: FloatArray,
+                        tolerance: FloatArray, members: IntArray) -> FloatArray:
+    """
+    Return the nats by which members lie off their epipolar lines, or before they begin.
+
+    ``tolerance`` is the negative parallax that is forgiven, in pixels.
+    """
+    e = cross_matrix(t) @ r
+    nats = np.empty(len(members))
+    for i in range(len(members)):
+        n = members[i]
+        a0, a1, b0, b1 = y1[n, 0], y1[n, 1], y2[n, 0], y2[n, 1]
+        p, gx, gy, _, _ = parallax(r, t, a0, a1, b0, b1)
+        distance2 = 2.0 * sampson2(e, a0, a1, b0, b1) * focal * focal
+        xx, xy, yy = covariance[n, 0], covariance[n, 1], covariance[n, 2]
+        across = variance[n] + xx * gy * gy - 2.0 * xy * gx * gy + yy * gx * gx
+        along = variance[n] + xx * gx * gx + 2.0 * xy * gx * gy + yy * gy * gy
+        behind = min(0.0, p * focal + tolerance[n])
+        nats[i] = 0.5 * distance2 / across + 0.5 * behind * behind / along
+    return nats
+
+
+@kernel
+def _capped_cost(r: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray, focal: float,
+                 covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
+                 members: IntArray, cap: float) -> float:
+    """Return the capped contradiction of the members; the sign of t is chosen, in place."""
+    forward = np.minimum(rigid_contradiction(
+        r, t, y1, y2, focal, covariance, variance, tolerance, members), cap).sum()
+    backward = np.minimum(rigid_contradiction(
+        r, -t, y1, y2, focal, covariance, variance, tolerance, members), cap).sum()
+    if backward < forward:
+        t *= -1.0
+    return min(forward, backward)
+
+
+@kernel
+def fit_rigid_world(r0: FloatArray, t0: FloatArray, hypotheses: int, warm: bool, y1: FloatArray,
+                    y2: FloatArray, focal: float, covariance: FloatArray, variance: FloatArray,
+                    tolerance: FloatArray, weight: FloatArray, cap: float, seed: int
+                    ) -> tuple[FloatArray, FloatArray]:
+    """Fit (R, t): the last pose and poses of seven tracks compete, the best is refined on all."""
+    np.random.seed(seed)
+    n = len(y1)
+    ones, everyone = np.ones(n), np.arange(n)
+    precision = 2.0 * focal * focal / (variance + 0.5 * (covariance[:, 0] + covariance[:, 2]))
+    sample = _systematic_sample(weight, SAMPLE)
+    best, best_r, best_t = np.inf, r0.copy(), t0.copy()
+    r, t = np.empty((3, 3)), np.empty(3)
+    for k in range(-1 if warm else 0, hypotheses):
+        r[:] = r0
+        if k < 0:
+            t[:] = t0
+            refine_pose(r, t, y1, y2, sample, ones, precision, 3, 0.0)
+        else:
+            for i in range(3):
+                t[i] = np.random.normal()
+            t /= math.sqrt(t[0] ** 2 + t[1] ** 2 + t[2] ** 2)
+            seven = sample[np.random.randint(0, SAMPLE, 7)]
+            refine_pose(r, t, y1, y2, seven, ones, precision, 8, 0.0)
+        cost = _capped_cost(r, t, y1, y2, focal, covariance, variance, tolerance, sample, cap)
+        if cost < best:
+            best = cost
+            best_r[:] = r
+            best_t[:] = t
+    refine_pose(best_r, best_t, y1, y2, everyone, weight, precision, 8, BEHIND_WEIGHT)
+    _capped_cost(best_r, best_t, y1, y2, focal, covariance, variance, tolerance, sample, cap)
+    return best_r, best_t
