@@ -13,6 +13,7 @@ import sys
 import time
 
 import cv2
+import numpy as np
 import pytest
 
 from gdm_motion_seg.cli.main import COMMANDS, main
@@ -83,6 +84,20 @@ def test_synth_writes_a_bag_with_the_truth_in_it(here, capsys):
     with BagReader(here / 'scene') as bag:
         stamps = [stamp_of(m.header) for _, _, m in bag.messages('/camera/image_raw')]
     assert stamps == [10**9, 11 * 10**8, 12 * 10**8]
+
+
+def test_synth_writes_masks_of_what_moves_in_the_layout_of_davis(here, capsys):
+    assert run('synth', 'set', '--scene', 'bus,resting', '--masks', '--frames', 2, '--size',
+               '160x120') == 0
+    assert 'bus' in capsys.readouterr().out
+    for scene, moves in (('bus', True), ('resting', False)):
+        images = sorted((here / 'set' / 'JPEGImages' / scene).iterdir())
+        masks = sorted((here / 'set' / 'Annotations' / scene).iterdir())
+        assert [p.stem for p in images] == [p.stem for p in masks] == ['00000', '00001']
+        values = np.unique(cv2.imread(str(masks[0]), cv2.IMREAD_UNCHANGED))
+        assert values.tolist() == ([0, 255] if moves else [0])
+    assert run('synth', 'bag', '--scene', 'bus,resting') == 2
+    assert 'one scene' in capsys.readouterr().err
 
 
 def test_segment_writes_an_overlay_and_says_the_motions(here, two_images, capsys):

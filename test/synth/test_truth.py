@@ -43,6 +43,31 @@ def test_pure_rotation_has_no_fundamental_matrix():
     assert np.abs(motion.rotation - np.eye(3)).max() > 0.005
 
 
+def test_a_zoom_is_part_of_the_true_fundamental_matrix():
+    truth = truth_of('zooming', (0, 15))
+    older, newer = truth.frames
+    assert newer.camera[0, 0] > 1.1 * older.camera[0, 0]
+    assert newer.camera[0, 2] == older.camera[0, 2]
+    motion = truth.motion(older.stamp, newer.stamp, 0)
+    point = np.array([0.3, -0.2, 4.0])
+    x1 = older.camera @ point
+    x2 = newer.camera @ (motion.rotation @ point + motion.translation)
+    assert x2 @ motion.fundamental @ x1 == pytest.approx(0.0, abs=1e-6 * np.abs(x1).max()**2)
+
+
+def test_a_still_camera_rests_moves_and_rests():
+    truth = truth_of('still_camera', (10, 40, 50, 80, 100, 130))
+    steps = [np.abs(b.world_from_camera - a.world_from_camera).max()
+             for a, b in zip(truth.frames[::2], truth.frames[1::2])]
+    assert steps[0] == steps[2] == 0.0 and steps[1] > 0.1
+
+
+@pytest.mark.parametrize('name, least', [('bus', 0.15), ('leader', 0.25), ('big2', 0.25)])
+def test_large_movers_cover_much_of_the_view(name, least):
+    renderer = Renderer(scene_named(name), SIZE)
+    assert np.mean([np.mean(renderer.frame(i).labels > 0) for i in range(0, 170, 17)]) > least
+
+
 def test_planar_motion_turns_about_the_vertical_alone():
     truth = truth_of('planar_motion', (0, 5))
     for label in (0, 1):

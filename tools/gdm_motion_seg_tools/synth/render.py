@@ -87,6 +87,7 @@ class Renderer:
         """Render one frame, with the truth at the middle of its exposure."""
         period = 1.0 / self.fps
         seconds = index * period
+        camera = self.camera_at(seconds)
         light = np.zeros((self.size[1], self.size[0], 3), np.float32)
         shutter = period * self.scene.exposure
         self._expose(seconds - shutter / 2, SAMPLES[0], light)
@@ -96,15 +97,21 @@ class Renderer:
         image = self._develop(light * np.float32(gain / len(SAMPLES)), index)
         bodies = np.stack([np.eye(4), *(b.path.at(seconds) for b in self.scene.movers)])
         stamp = START_STAMP + round(index * 1e9 / self.fps)
-        return RenderedFrame(index, stamp, image, labels, self.camera,
+        return RenderedFrame(index, stamp, image, labels, camera,
                              self.scene.camera.at(seconds), bodies)
+
+    def camera_at(self, seconds: float) -> FloatArray:
+        """Return the camera matrix at a time; only a zoom changes it."""
+        return self.camera * np.array([[self.scene.magnification(seconds)] * 2 + [1.0]] * 2
+                                      + [[1.0] * 3])
 
     def _expose(self, seconds: float, shift: tuple[float, float], light: npt.NDArray[np.float32]
                 ) -> Image:
         """Add the light of one moment; return which body each pixel shows."""
         corners, brightness = self._look(seconds)
-        inverse, seen = raster.inverse_maps(*corners, self.camera)
-        boxes = raster.pixel_boxes(*corners, self.camera, self.size)
+        camera = self.camera_at(seconds)
+        inverse, seen = raster.inverse_maps(*corners, camera)
+        boxes = raster.pixel_boxes(*corners, camera, self.size)
         raster.nearest_quads(inverse, seen, self._disc, boxes, *shift, self._best, self._depth)
         raster.shade(inverse, self._best, *shift, self._texture, self._rect, brightness,
                      self._atlas.texels, self._atlas.levels, light)

@@ -9,7 +9,8 @@ people, carts and drones (0.3 to 1.2 m/s, up to an eighth of a turn a second).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+import math
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg_tools.synth.bodies import (
@@ -44,6 +45,14 @@ class Scene:
     """Share of the frame period during which the shutter is open (motion blur)."""
     flicker: float = 0.1
     """Amplitude of slow changes of the light, as a share of the brightness."""
+    zoom: float = 0.0
+    """Amplitude of changes of the focal length, as a share of it."""
+    zoom_period: float = 6.0
+    """Seconds of one zoom in and out."""
+
+    def magnification(self, seconds: float) -> float:
+        """Return the factor on the focal length at a time."""
+        return 1.0 + self.zoom * math.sin(2 * math.pi * seconds / self.zoom_period)
 
 
 def _room() -> tuple[Body, ...]:
@@ -150,9 +159,77 @@ def _demo() -> Scene:
                  (_red_box(), _blue_cylinder(), _green_box(x=0.3, period=5.2, phase=0.0)))
 
 
+def _still_camera() -> Scene:
+    """Rest for 1.6 s, move for 1.6 s, and rest again."""
+    near, far = (0.0, -0.1, 0.0), (0.55, -0.25, 0.45)
+    ahead, aside = (0.0, 0.0, 0.0), (0.02, -0.08, 0.01)
+    camera = Waypoints((0.0, 1.6, 3.2, 4.8), (near, near, far, far), (ahead, ahead, aside, aside))
+    return replace(_two_movers(), name='still_camera', camera=camera,
+                   description='A camera that rests, moves and rests again before two movers.')
+
+
+def _walk() -> Orbit:
+    """Walk on a curve at about 0.6 m/s: on a straight path an alignment would hide errors."""
+    return Orbit(centre=(0.0, -0.1, -0.6), cosine=(0.85, 0.1, 0.2), sine=(-0.1, 0.12, 0.75),
+                 period=8.4, swing_cosine=(0.01, -0.12, 0.01), swing_sine=(0.02, 0.03, 0.01))
+
+
+def _bus() -> Scene:
+    path = Orbit(centre=(0.0, 0.45, 3.9), cosine=(-3.3, 0.0, 0.1), sine=(0.0, 0.0, 0.3),
+                 period=12.6, phase=0.55, swing_sine=(0.0, 0.12, 0.0))
+    bus = Body('bus', box(3.2, 1.7, 1.2), path, 'brick', 160.0, contrast=0.8)
+    return Scene('bus', 'A box of 3.2 m that crosses the view.', _walk(), _room(), (bus,))
+
+
+def _leader() -> Scene:
+    path = Orbit(centre=(0.05, 0.1, 1.9), cosine=(0.95, 0.1, 0.3), sine=(-0.1, 0.18, 0.85),
+                 period=8.4, phase=0.16, swing_cosine=(0.0, -0.16, 0.02),
+                 swing_sine=(0.04, 0.05, 0.03))
+    leader = Body('leader', box(1.25, 1.0, 0.8), path, 'denim', 160.0, contrast=0.8)
+    return Scene('leader', 'A box that goes nearly the same way as the camera, 2.5 m ahead of it.',
+                 _walk(), _room(), (leader,))
+
+
+def _big2() -> Scene:
+    left = Orbit(centre=(-1.0, 0.35, 3.4), cosine=(0.45, 0.1, 0.3), sine=(-0.15, 0.2, 0.5),
+                 period=5.2, turn=(0.0, 0.5, 0.0), spin=(0.0, 0.25, 0.05))
+    right = Orbit(centre=(1.15, -0.2, 3.7), cosine=(0.1, 0.5, -0.2), sine=(-0.4, 0.0, 0.4),
+                  period=6.1, phase=1.0, turn=(0.2, -0.4, 0.1), spin=(0.1, -0.2, 0.15))
+    return Scene('big2', 'Two boxes of 1.6 m that together cover a third of the view.',
+                 _walk(), _room(),
+                 (Body('left box', box(1.6, 1.2, 1.2), left, 'brick', 160.0, contrast=0.8),
+                  Body('right box', box(1.6, 1.2, 1.2), right, 'olive', 160.0, contrast=0.8)))
+
+
+def _driving() -> Scene:
+    camera = Orbit(centre=(0.0, 0.1, -0.8), cosine=(0.0, 0.0, -2.0), sine=(-0.6, 0.03, 0.0),
+                   period=12.0, phase=0.5, swing_sine=(0.01, 0.06, 0.0))
+    return Scene('driving', 'A camera that drives forward through a static room.', camera,
+                 _room(), ())
+
+
+def _turning() -> Scene:
+    camera = Orbit(centre=(0.0, -0.1, 0.0), cosine=(0.06, 0.0, 0.0), sine=(0.0, 0.02, 0.06),
+                   period=5.0, spin=(0.0, 0.35, 0.0))
+    return Scene('turning', 'A camera that turns about itself in a static room.', camera, _room(),
+                 ())
+
+
+def _zooming() -> Scene:
+    return Scene('zooming', 'A camera that zooms and drifts a little in a static room.',
+                 Orbit(centre=(0.0, -0.1, 0.0), cosine=(0.04, 0.0, 0.0), sine=(0.0, 0.04, 0.02),
+                       period=5.0, swing_cosine=(0.01, 0.04, 0.0)), _room(), (), zoom=0.25)
+
+
+def _resting() -> Scene:
+    return Scene('resting', 'A camera that rests in a static room: nothing moves.', Still(),
+                 _room(), ())
+
+
 _MAKERS: tuple[Callable[[], Scene], ...] = (
     _static_world, _small_mover, _two_movers, _three_movers, _planar_motion, _pure_rotation,
-    _stop_and_return, _demo)
+    _stop_and_return, _demo, _still_camera, _bus, _leader, _big2, _driving, _turning, _zooming,
+    _resting)
 SCENE_NAMES: tuple[str, ...] = tuple(make.__name__[1:] for make in _MAKERS)
 """The names that :func:`scene_named` knows."""
 

@@ -64,6 +64,8 @@ class FramePoses:
     """Where everything was at one frame."""
 
     stamp: int
+    camera: FloatArray
+    """(3, 3) camera matrix; it changes where the lens zooms."""
     world_from_camera: FloatArray
     world_from_body: FloatArray
 
@@ -95,7 +97,8 @@ class Truth:
             labels_file.parent.mkdir(parents=True, exist_ok=True)
             if not cv2.imwrite(str(labels_file), frame.labels):
                 raise InputError(f'{labels_file} could not be written')
-        self._append(FramePoses(frame.stamp, frame.world_from_camera, frame.world_from_body),
+        self._append(FramePoses(frame.stamp, frame.camera, frame.world_from_camera,
+                                frame.world_from_body),
                      frame.labels if labels_file is None else labels_file)
 
     def _append(self, poses: FramePoses, labels: Image | Path) -> None:
@@ -110,6 +113,10 @@ class Truth:
         except KeyError:
             raise InputError(f'the truth of {self.scene_name} has no frame with stamp {stamp}'
                              ) from None
+
+    def forget_labels(self, stamp: int) -> None:
+        """Free the label image of a frame; its poses stay."""
+        self._labels[self.index_of(stamp)] = np.zeros((0, 0), np.uint8)
 
     def labels(self, stamp: int) -> Image:
         """Return the label image of the frame with a stamp."""
@@ -131,9 +138,9 @@ class Truth:
             camera_from_body = np.linalg.inv(older.world_from_camera) @ body
             corners = self.extents[label] @ camera_from_body[:3, :3].T + camera_from_body[:3, 3]
             with_world = _relative(older, newer, 0)
-            displacement = float(np.abs(self._project(own, corners)
-                                        - self._project(with_world, corners)).max())
-        fundamental = _fundamental(own, self.camera)
+            displacement = float(np.abs(_project(own, corners, newer.camera)
+                                        - _project(with_world, corners, newer.camera)).max())
+        fundamental = _fundamental(own, older.camera, newer.camera)
         return BodyMotion(label, own[:3, :3], own[:3, 3], fundamental, displacement)
 
     def point_labels(self, older_stamp: int, newer_stamp: int, points: npt.ArrayLike
@@ -157,10 +164,6 @@ class Truth:
         found[inside] = true[uv[inside, 1], uv[inside, 0]]
         return found
 
-    def _project(self, motion: FloatArray, points: FloatArray) -> FloatArray:
-        moved = (points @ motion[:3, :3].T + motion[:3, 3]) @ self.camera.T
-        return np.asarray(moved[:, :2] / np.maximum(moved[:, 2:], 0.1))
-
     def save(self, folder: Path, gap: int = 5) -> None:
         """Write ``truth.json``, with the motions of all pairs at a gap."""
         pairs = [self._pair(i, i + gap) for i in range(len(self.frames) - gap)]
@@ -169,6 +172,7 @@ class Truth:
             'bodies': [{'label': i, 'name': name, 'corners': extent.tolist()}
                        for i, (name, extent) in enumerate(zip(self.names, self.extents))],
             'frames': [{'stamp': f.stamp, 'labels': f'labels/{i:06d}.png',
+                        'camera': f.camera.tolist(),
                         'world_from_camera': f.world_from_camera.tolist(),
                         'world_from_body': f.world_from_body.tolist()}
                        for i, f in enumerate(self.frames)],
@@ -196,9 +200,11 @@ class Truth:
                         [b['name'] for b in document['bodies']],
                         [np.array(b['corners']).reshape(-1, 3) for b in document['bodies']])
             for frame in document['frames']:
-                truth._append(FramePoses(int(frame['stamp']), np.array(frame['world_from_camera']),
-                                         np.array(frame['world_from_body'])),
-                              folder / frame['labels'])
+                poses = FramePoses(int(frame['stamp']),
+                                   np.array(frame.get('camera', document['camera'])),
+                                   np.array(frame['world_from_camera']),
+                                   np.array(frame['world_from_body']))
+                truth._append(poses, folder / frame['labels'])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(f'{folder} holds no readable truth of a rendered scene ({error})'
                              ) from None
@@ -218,12 +224,16 @@ def _relative(older: FramePoses, newer: FramePoses, label: int) -> FloatArray:
     return np.asarray(now @ np.linalg.inv(then))
 
 
-def _fundamental(motion: FloatArray, camera: FloatArray) -> FloatArray:
-    """F = K^-T [t]x R K^-1."""
+def _project(motion: FloatArray, points: FloatArray, camera: FloatArray) -> FloatArray:
+    moved = (points @ motion[:3, :3].T + motion[:3, 3]) @ camera.T
+    return np.asarray(moved[:, :2] / np.maximum(moved[:, 2:], 0.1))
+
+
+def _fundamental(motion: FloatArray, older: FloatArray, newer: FloatArray) -> FloatArray:
+    """F = K2^-T [t]x R K1^-1."""
     x, y, z = motion[:3, 3]
     if np.linalg.norm(motion[:3, 3]) < 1e-6:
         return np.full((3, 3), np.nan)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    inverse = np.linalg.inv(camera)
-    f = inverse.T @ cross @ motion[:3, :3] @ inverse
+    f = np.linalg.inv(newer).T @ cross @ motion[:3, :3] @ np.linalg.inv(older)
     return np.asarray(f / np.linalg.norm(f))
