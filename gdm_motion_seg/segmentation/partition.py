@@ -109,13 +109,30 @@ class _Solver:
         return np.flatnonzero(self.labels == body)
 
     def propose(self, group: IntArray) -> None:
-        """Make a body of every linked group of suspicious tracks that is large enough."""
+        """
+        Propose a body for every linked group of suspicious tracks that is large enough.
+
+        A group that holds several bodies of the frame before is as many proposals: bodies that
+        touch are linked, and merging finds out whether they are one.
+        """
+        count = 0
         values, counts = np.unique(group[group >= 0], return_counts=True)
-        large = values[counts >= constants.SMALLEST]
-        for body, value in enumerate(large, start=FIRST_BODY):
-            self.labels[group == value] = body
-        rows = np.zeros((len(large), len(group)))
-        self._unary = np.concatenate([self._unary, rows])
+        for value in values[counts >= constants.SMALLEST]:
+            members = np.flatnonzero(group == value)
+            for part in self._parts(members):
+                count += 1
+                self.labels[part] = count
+        self._unary = np.concatenate([self._unary, np.zeros((count, len(group)))])
+
+    def _parts(self, members: IntArray) -> list[IntArray]:
+        """Split a group by the bodies of the frame before; new tracks join the largest."""
+        former = self._previous[members]
+        ids, counts = np.unique(former[former >= FIRST_BODY], return_counts=True)
+        ids = ids[counts >= constants.SMALLEST][np.argsort(-counts[counts >= constants.SMALLEST])]
+        if len(ids) < 2:
+            return [members]
+        rest = members[~np.isin(former, ids[1:])]
+        return [rest, *(members[former == i] for i in ids[1:])]
 
     def refit(self) -> None:
         """Fit every body's flow to its tracks."""

@@ -3,6 +3,7 @@
 
 """The segmentation of one window after the other: world first, then bodies, then names."""
 
+import cv2
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
@@ -11,13 +12,17 @@ from gdm_motion_seg.segmentation.constants import MEMORY_S
 from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.motion import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
-from gdm_motion_seg.segmentation.partition import FIRST_BODY, partition
-from gdm_motion_seg.segmentation.result import MotionSegmentation
+from gdm_motion_seg.segmentation.partition import FIRST_BODY, NEW, Partition, partition
+from gdm_motion_seg.segmentation.result import MotionSegmentation, WORLD
 from gdm_motion_seg.segmentation.world import WorldEstimator
 from gdm_motion_seg.tracking.window import Window
 
 WRONG_MATCH = 6.0
 """Nats at which a track on its own, without a body around it, is as likely a wrong match."""
+
+WIDER = 1.2
+"""The world has the largest hull in the image, not the most tracks; a body must exceed it by so
+much to take its place."""
 
 
 class StreamSegmenter:
@@ -42,10 +47,18 @@ class StreamSegmenter:
         self._windows += 1
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
+        seed = self._seed + self._windows
         doubt = self._world.contradiction(window, graph, tracks['label'] >= FIRST_BODY, camera,
-                                          self._seed + self._windows)
+                                          seed)
         doubt = self._smoothed(doubt, tracks['doubt'], stamp)
         parts = partition(window, doubt, tracks['label'], graph)
+        wider = body_wider_than_world(window.x, parts)
+        if wider is not None:
+            # A large body was taken for the world: start again from the tracks around it.
+            self._world.reset()
+            doubt = self._world.contradiction(window, graph, parts.labels != wider, camera, seed)
+            tracks['label'] = NEW
+            parts = partition(window, doubt, tracks['label'], graph)
         labels = self._names.assign(tracks, parts.labels, doubt, stamp)
         moving = moving_probability(parts.labels, parts.advantage, doubt)
         return estimate_motions(window.pair, labels, moving, self._world.pair, camera,
@@ -56,6 +69,20 @@ class StreamSegmenter:
         elapsed, self._last_stamp = (stamp - self._last_stamp) / 1e9, stamp
         old = 0.5 ** (max(elapsed, 0.0) / MEMORY_S)
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
+
+
+def body_wider_than_world(x: FloatArray, parts: Partition) -> int | None:
+    """Return the body whose hull is larger than that of the world; None where there is none."""
+    hulls = [hull_area(x[parts.labels == label]) for label in range(parts.n_bodies + 1)]
+    widest = int(np.argmax(hulls))
+    return widest if hulls[widest] > WIDER * hulls[WORLD] else None
+
+
+def hull_area(points: FloatArray) -> float:
+    """Return the area of the convex hull of points."""
+    if len(points) < 3:
+        return 0.0
+    return float(cv2.contourArea(cv2.convexHull(points.astype(np.float32))))
 
 
 def moving_probability(labels: IntArray, advantage: FloatArray, doubt: FloatArray) -> FloatArray:

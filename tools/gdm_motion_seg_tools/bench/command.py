@@ -19,7 +19,7 @@ from gdm_motion_seg_tools.bench.report import (
     check_writable, make_report, print_table, Report, write_csv, write_json)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
-MEASUREMENTS = ('engine', 'latency', 'node', 'soak')
+MEASUREMENTS = ('footage', 'engine', 'latency', 'node', 'soak')
 """Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
 
 
@@ -47,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='only every N-th pair, for a quick look')
     parser.add_argument('--fresh', action='store_true',
                         help='do not go on from the rows of an earlier run')
+    parser.add_argument('--rendered', action='store_true',
+                        help='footage: rendered scenes instead of a data set')
+    parser.add_argument('--encodings', type=Path, metavar='CLIP',
+                        help='footage: one video or folder of images, encoded in five ways')
     parser.add_argument('--minutes', type=_minutes, default=10.0, metavar='M',
                         help='how long soak lasts (default: 10)')
 
