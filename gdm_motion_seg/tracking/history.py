@@ -11,7 +11,7 @@ from gdm_motion_seg.geometry.correspondences import IntArray
 Points = npt.NDArray[np.float32]
 
 MAX_FRAMES = 64
-"""Frames that are remembered; faster cameras are thinned to that."""
+"""Frames that are remembered of a span of time; faster cameras are thinned to that."""
 RATE_JITTER = 0.3
 """A frame serves a gap if it is too young by at most this share of the gap."""
 
@@ -37,11 +37,14 @@ class History:
 
     def add(self, stamp: int, index: int, points: Points) -> None:
         """Add a frame; points beyond those known are new tracks."""
-        known, n_new = self._positions, len(points) - self._positions.shape[1]
-        unseen = np.full((len(known), n_new, 2), np.nan, np.float32)
+        n_new = len(points) - self._positions.shape[1]
+        unseen = np.full((len(self._positions), n_new, 2), np.nan, np.float32)
+        self._positions = np.concatenate([self._positions, unseen], axis=1)
+        spacing = 0 if self._span_frames else self._span_ns // MAX_FRAMES
+        if self.stamps and stamp - self.stamps[-1] < spacing:
+            return
         first = self._first_needed(stamp, index)
-        self._positions = np.concatenate(
-            [np.concatenate([known, unseen], axis=1)[first:], points[None]])
+        self._positions = np.concatenate([self._positions[first:], points[None]])
         self.stamps = [*self.stamps[first:], stamp]
         self.indices = [*self.indices[first:], index]
 
@@ -49,9 +52,10 @@ class History:
         """Return the positions in one of the remembered frames."""
         return self._positions[row]
 
-    def frame_before(self, seconds: float) -> int | None:
-        """Return the row of the frame that lies nearest to so many seconds before the newest."""
-        age = (self.stamps[-1] - np.array(self.stamps[:-1])) / 1e9
+    def frame_before(self, stamp: int, seconds: float) -> int | None:
+        """Return the row of the frame that lies nearest to so many seconds before a time."""
+        age = (stamp - np.array(self.stamps)) / 1e9
+        age = age[age > 0.0]
         if not len(age):
             return None
         row = int(np.argmin(np.abs(age - seconds)))
@@ -59,10 +63,9 @@ class History:
         fits = age[row] > seconds or seconds - age[row] <= RATE_JITTER * seconds
         return row if fits else None
 
-    def frames_before(self, count: int) -> int | None:
-        """Return the row of the frame that came so many frames before the newest."""
-        wanted = self.indices[-1] - count
-        return self.indices.index(wanted) if wanted in self.indices[:-1] else None
+    def frames_before(self, index: int, count: int) -> int | None:
+        """Return the row of the frame that came so many frames before one."""
+        return self.indices.index(index - count) if index - count in self.indices else None
 
     def _first_needed(self, stamp: int, index: int) -> int:
         """Return the first row that a gap of a later frame can still need."""
@@ -71,4 +74,4 @@ class History:
                 self.stamps[first + 1] <= stamp - self._span_ns
                 and self.indices[first + 1] <= index - self._span_frames):
             first += 1
-        return max(first, len(self.stamps) + 1 - max(MAX_FRAMES, self._span_frames + 1))
+        return first

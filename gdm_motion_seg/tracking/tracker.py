@@ -104,16 +104,17 @@ class FeatureTracker:
     def _window(self, stamp: int, fault: str) -> TrackedFrame:
         """Collect where the tracks of the pair were at each gap."""
         history, config = self._history, self.config
-        row = history.frames_before(config.frame_gap) if config.frame_gap else \
-            history.frame_before(config.gap_s)
+        index = self._index - 1
+        row = history.frames_before(index, config.frame_gap) if config.frame_gap else \
+            history.frame_before(stamp, config.gap_s)
         if row is None:
             waiting = self._waiting_for(stamp)
             return self.without_pair(stamp, '; '.join(filter(None, (fault, waiting))),
                                      problem=bool(fault))
-        if (self._index - 1) % config.every_n:
+        if index % config.every_n:
             return self.without_pair(stamp, f'only tracked (every_n is {config.every_n})')
         rows = [row]
-        other = history.frame_before(EVIDENCE_GAP_S)
+        other = history.frame_before(stamp, EVIDENCE_GAP_S)
         if other is not None and other != row:
             rows.append(other)
         spans = np.flatnonzero(np.isfinite(history.at(row)[:, 0]))
@@ -124,13 +125,13 @@ class FeatureTracker:
             seconds=tuple((stamp - history.stamps[r]) / 1e9 for r in rows),
             covariance=position_noise(self._grey, self._points[spans]) * self._scale() ** 2,
             ids=self._ids[spans], image_size=self._size)
-        return TrackedFrame(stamp, history.stamps[row], history.indices[-1] - history.indices[row],
-                            window, n_tracks=self.n_tracks, epoch=self.epoch)
+        return TrackedFrame(stamp, history.stamps[row], index - history.indices[row], window,
+                            n_tracks=self.n_tracks, epoch=self.epoch)
 
     def _waiting_for(self, stamp: int) -> str:
         """Say what is missing for a pair."""
         if self.config.frame_gap:
-            missing = self.config.frame_gap - self._history.indices[-1] + self._history.indices[0]
+            missing = self.config.frame_gap - (self._index - 1 - self._history.indices[0])
             return f'waiting for {missing} more frame{"s" if missing > 1 else ""}'
         missing_s = self.config.gap_s - (stamp - self._history.stamps[0]) / 1e9
         return f'waiting for {max(missing_s, 0.0):.2f} s more'
