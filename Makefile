@@ -33,7 +33,7 @@ demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, l
 $(COMPILED): $(READY)
 	@echo 'Compiling once what is compiled at run time; it is kept beside the sources.'
 	@$(BIN)/python -c 'from gdm_motion_seg.pipeline import PipelineConfig; \
-		from gdm_motion_seg.ros.warm_up import warm_up; warm_up(PipelineConfig())'
+		from gdm_motion_seg.warm_up import warm_up; warm_up(PipelineConfig())'
 	@touch $@
 
 test: $(COMPILED)  ## every test, the linters and the type checks (TESTS=test/synth for some)

@@ -131,27 +131,57 @@ def test_configure_activate_deactivate_cleanup_ten_times_with_images_leaves_noth
     assert memory[-1] - memory[1] < 20, memory
 
 
-def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path):
-    with NodeProcess({'autostart': False}, log=tmp_path / 'log') as node:
+@pytest.mark.parametrize('transition', [
+    Transition(id=Transition.TRANSITION_ACTIVATE), Transition(label='activate'),
+    Transition(id=Transition.TRANSITION_CLEANUP), Transition(id=250), Transition(label='fly')],
+    ids=str)
+def test_a_transition_that_is_not_possible_now_is_refused_in_a_response(session, idle, transition):
+    request = ChangeState.Request(transition=transition)
+    assert not session.call(ChangeState, '/motion_seg/change_state', request, 60).success
+    assert state(session) == 'unconfigured'
+    assert 'Traceback' not in idle.output()
+
+
+@pytest.fixture(scope='module')
+def idle(session, tmp_path_factory):
+    """Give a node that nobody has configured."""
+    log = tmp_path_factory.mktemp('idle') / 'log'
+    with NodeProcess({'autostart': False}, log=log) as node:
         assert state(session) == 'unconfigured'
-        request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
-        try:
-            assert not session.call(ChangeState, '/motion_seg/change_state', request, 1.0,
-                                    ONCE).success
-        except GdmMotionSegError as error:  # rclpy of Jazzy sends no response then
-            assert 'did not answer' in str(error)
-        assert state(session) == 'unconfigured'
+        yield node
         assert node.stop() == 0
-        assert 'Traceback' not in node.output()
+
+
+ENDLESS = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
+           'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000, 'segmentation.gdm.n2': 1000}
+"""Settings with which a frame takes many minutes."""
+
+
+def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp_path, recorder):
+    images = camera(session)
+    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
+        assert wait_until(images.get_subscription_count, 120), node.output()
+        assert recorder.wait_for_publishers(180), node.output()
+        feed(scene, images, recorder, [0])
+        images.publish(scene.moment(ros_types(), 1).message())
+        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+        assert change_state(session, Transition.TRANSITION_DEACTIVATE)
+        assert 'gave up a frame' in node.output()
+        assert set_parameters(session, segmentation__method='gdm').successful
+        assert change_state(session, Transition.TRANSITION_ACTIVATE)
+        assert wait_until(images.get_subscription_count, 60), node.output()
+        feed(scene, images, recorder, range(2, 5))
+        assert recorder.wait_for(lambda: values_of(recorder).get('answered') == '4', 60)
+        assert len(rows_from_cloud(recorder.last(KEYPOINTS)))
+        assert values_of(recorder)['published'] == '4'
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
 
 
 def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
         session, scene, tmp_path, recorder, record_testsuite_property):
     images = camera(session)
-    endless = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
-               'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000,
-               'segmentation.gdm.n2': 1000, **RELIABLE}
-    with NodeProcess(endless, log=tmp_path / 'log') as node:
+    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
         assert wait_until(images.get_subscription_count, 120), node.output()
         assert recorder.wait_for_publishers(180), node.output()
         feed(scene, images, recorder, [0])
