@@ -10,7 +10,6 @@ from typing import Any
 
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
-from rclpy.service import Service
 from rclpy.task import Future
 
 ServiceCallback = Callable[[Any, Any], Any]
@@ -48,7 +47,7 @@ def make_async(node: Node, name: str, wrapper: AsyncWrapper) -> None:
         Called with rclpy's own callback, the request and the response.
 
     """
-    service: Service = next(s for s in node.services if s.srv_name.rpartition('/')[2] == name)
+    service: Any = next(s for s in node.services if s.srv_name.rpartition('/')[2] == name)
     callback = service.callback
 
     @wraps(callback)

@@ -84,9 +84,9 @@ def change_state(session, transition):
         return state(session) == STATE_AFTER[transition]
 
 
-def state(session):
-    """Return the node's state in the life cycle."""
-    return session.call(GetState, '/motion_seg/get_state', GetState.Request(), 180) \
+def state(session, node='/motion_seg'):
+    """Return a node's state in the life cycle."""
+    return session.call(GetState, f'{node}/get_state', GetState.Request(), 180) \
         .current_state.label
 
 
@@ -137,17 +137,20 @@ def test_configure_activate_deactivate_cleanup_ten_times_with_images_leaves_noth
     ids=str)
 def test_a_transition_that_is_not_possible_now_is_refused_in_a_response(session, idle, transition):
     request = ChangeState.Request(transition=transition)
-    assert not session.call(ChangeState, '/motion_seg/change_state', request, 60).success
-    assert state(session) == 'unconfigured'
+    assert not session.call(ChangeState, f'{IDLE}/change_state', request, 60).success
+    assert state(session, IDLE) == 'unconfigured'
     assert 'Traceback' not in idle.output()
+
+
+IDLE = '/idle/motion_seg'
 
 
 @pytest.fixture(scope='module')
 def idle(session, tmp_path_factory):
     """Give a node that nobody has configured."""
     log = tmp_path_factory.mktemp('idle') / 'log'
-    with NodeProcess({'autostart': False}, log=log) as node:
-        assert state(session) == 'unconfigured'
+    with NodeProcess({'autostart': False}, log=log, arguments=['-r', '__ns:=/idle']) as node:
+        assert state(session, IDLE) == 'unconfigured'
         yield node
         assert node.stop() == 0
 
