@@ -5,8 +5,8 @@
 Compressed images to arrays, within bounds of memory and time.
 
 JPEG and PNG files are checked before they are decoded. The check reads no further than it
-understands: whatever libjpeg or libpng would skip, repair or guess is refused, so that both see the
-same image size. Other formats are bounded by OpenCV's own limit, which it reads from the
+understands: whatever libjpeg or libpng would skip, repair or guess is refused, so that both see
+the same image size. Other formats are bounded by OpenCV's own limit, which it reads from the
 environment when it is loaded (``OPENCV_IO_MAX_IMAGE_PIXELS``, see the package's ``__init__``).
 """
 

@@ -76,9 +76,9 @@ class Progress:
 
     @contextmanager
     def reported(self, say: Say, note: Say | None = None,
-                 every: float = EVERY_S) -> Iterator[None]:
+                 every: float | None = None) -> Iterator[None]:
         """Call ``say`` every few seconds during a wait, and ``note`` with every note."""
-        listener = note or say
+        listener, period = note or say, every or EVERY_S
         done = threading.Event()
 
         def watch() -> None:
@@ -86,7 +86,7 @@ class Progress:
                 with self._changed:
                     self._changed.wait_for(lambda: bool(self._waits) or done.is_set())
                 # A wait that is over before anybody would wonder is not mentioned.
-                if not done.wait(every) and (text := self.text()):
+                if not done.wait(period) and (text := self.text()):
                     say(text)
 
         with self._changed:

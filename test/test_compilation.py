@@ -15,21 +15,21 @@ import pytest
 
 from gdm_motion_seg.progress import Progress, progress
 
-MODULE = '''
+MODULE = """
 from gdm_motion_seg.compilation import kernel
 
 @kernel
 def add(a, b):
     return a + b
-'''
-RUN = '''
+"""
+RUN = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from gdm_motion_seg.progress import progress
 with progress.reported(print):
     from tiny import add
     assert add(1, 2) == 3
-'''
+"""
 
 
 @pytest.fixture

@@ -93,7 +93,8 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
         problem += f' ({snapshot.since_problem:.0f} s ago)'
     return Health(f'{node}: motions', level, message, {
         'state': state, 'rate (Hz)': f'{snapshot.output_rate:.2f}',
-        **{name: str(counts.get(name, 0)) for name in ('answered', 'published', 'unanswered', 'failed')},
+        **{name: str(counts.get(name, 0))
+           for name in ('answered', 'published', 'unanswered', 'failed')},
         'latency p50 (ms)': f'{1e3 * snapshot.latency[0]:.1f}',
         'latency p95 (ms)': f'{1e3 * snapshot.latency[1]:.1f}',
         'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',

@@ -235,8 +235,8 @@ def moment():
     (b'\xff\xd8\xff\xd0' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker d0'),
     (b'\xff\xd8\xff\xe0\x00\x01' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker e0'),
     (png_with(b'acTL', 1), 'an animation'), (png_with(b'zTXt', 17), 'compressed texts'),
-], ids=['hidden size', 'hidden size that would be small', 'a thousand scans', 'restart in the header',
-        'length below 2', 'animation', 'packed texts'])
+], ids=['hidden size', 'hidden size that would be small', 'a thousand scans',
+        'restart in the header', 'length below 2', 'animation', 'packed texts'])
 def test_what_a_decoder_would_skip_repair_or_unpack_without_bound_is_refused(data, reason):
     with pytest.raises(InputError, match='.') as caught:
         decode_compressed(compressed(BGR, data=bytes(data)))
