@@ -22,22 +22,58 @@ END_WITHIN_S = 1.2
 LET_FINISH_S = 0.5
 """How long the frame that is being worked on may still take then."""
 DONE, WRONG = 0, 2
+NO_MEMORY = 'there is not enough memory'
 
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, and end the process; the exit code is 2 on errors."""
-    bell = _Bell()
-    # Before everything that takes time, so that no signal finds the process unprepared.
-    bell.ring_on(signal.SIGINT, signal.SIGTERM)
+    # While libraries are loaded there is nothing to put in order, and a library may hold Python's
+    # lock for long (OpenBLAS for ever, where memory is short): a signal ends the process itself.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     return_large_buffers()
+    problem = _load()
+    if problem:
+        print(f'motion_seg_node: {problem}', file=sys.stderr)
+        return WRONG
+    bell = _Bell()
+    bell.ring_on(signal.SIGINT, signal.SIGTERM)
     life = _Life(args, bell)
-    # The main thread only waits: Python runs signal handlers there, and an import, a wait within
-    # the middleware or a solve would hold them back.
-    threading.Thread(target=life.run, name='executor', daemon=True).start()
+    # The main thread only waits: Python runs signal handlers there, and a wait within the
+    # middleware or a solve would hold them back.
+    try:
+        threading.Thread(target=life.run, name='executor', daemon=True).start()
+    except RuntimeError:  # can't start new thread
+        print(f'motion_seg_node: {NO_MEMORY}', file=sys.stderr)
+        return WRONG
     bell.wait()
     life.stop.set()
     # Whoever was told to stop has a moment to leave everything in order.
     _leave(life.code, in_order=life.ended.wait(END_WITHIN_S))
+
+
+def _load() -> str:
+    """Import what takes time; returns a sentence if that is not possible."""
+    try:
+        import rclpy  # noqa: F401
+
+        import gdm_motion_seg.ros.node  # noqa: F401
+    except ModuleNotFoundError as error:
+        return (f'it needs ROS 2 ({error}): source its set-up, or '
+                "pip install 'gdm_motion_seg[jazzy]'")
+    except MemoryError:
+        return NO_MEMORY
+    except (GdmMotionSegError, ImportError, OSError) as error:
+        return _one_line(error)
+    return ''
+
+
+def _one_line(error: Exception) -> str:
+    hint = ''
+    if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
+        # rcl itself says "error not set".
+        hint = (' (ROS_SECURITY_ENABLE is true: the enclave must be in ROS_SECURITY_KEYSTORE, and '
+                'the middleware must be built with security)')
+    return f'{type(error).__name__}: {" ".join(str(error).split())[:500]}{hint}'
 
 
 def _leave(code: int, in_order: bool) -> NoReturn:
@@ -112,13 +148,10 @@ class _Life:
             _end(node)
         except GdmMotionSegError as error:
             self._fail(str(error))
-        except ImportError as error:
-            self._fail(f'it needs ROS 2 ({error}): source its set-up, or '
-                       "pip install 'gdm_motion_seg[jazzy]'")
         except MemoryError:
-            self._fail('there is not enough memory')
-        except Exception as error:  # of the middleware, mostly: it has no errors of its own
-            self._fail(f'{type(error).__name__}: {" ".join(str(error).split())[:500]}')
+            self._fail(NO_MEMORY)
+        except Exception as error:  # the middleware raises anything
+            self._fail(_one_line(error))
         finally:
             self.ended.set()
             self._bell.ring()

@@ -11,12 +11,13 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from lifecycle_msgs.msg import Transition  # noqa: E402, I100
 from lifecycle_msgs.srv import ChangeState, GetState  # noqa: E402
-from rcl_interfaces.srv import GetParameters  # noqa: E402
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
-from gdm_motion_seg.progress import progress  # noqa: E402, I100
-from gdm_motion_seg.ros import node as node_module  # noqa: E402
+from gdm_motion_seg.errors import InputError  # noqa: E402, I100
+from gdm_motion_seg.progress import progress  # noqa: E402
+from gdm_motion_seg.ros import node as node_module, parameters as parameters_module  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
@@ -91,6 +92,30 @@ def test_services_parameters_and_diagnostics_answer_while_the_node_compiles(sess
     compiler.go.set()
     assert wait_until(lambda: node.state == 'active', 60)
     recorder.close()
+
+
+def test_a_mask_is_read_while_the_node_answers(session, spinning, compiler, monkeypatch):
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(path):
+        begun.set()
+        assert go.wait(60)
+        return InputError('mask_path is slow and no good')
+
+    monkeypatch.setattr(parameters_module, '_mask_or_error', slow)
+    spinning(autostart=False)
+    client = session.node.create_client(SetParametersAtomically,
+                                        '/motion_seg/set_parameters_atomically')
+    assert client.wait_for_service(60)
+    change = client.call_async(SetParametersAtomically.Request(parameters=[
+        Parameter('tracking.mask_path', value='/slow/disk').to_parameter_msg()]))
+    assert begun.wait(60)
+    state = session.call(GetState, '/motion_seg/get_state', GetState.Request())
+    assert state.current_state.label == 'unconfigured' and not change.done()
+    go.set()
+    assert wait_until(change.done, 60)
+    assert change.result().result.reason == 'mask_path is slow and no good'
+    session.node.destroy_client(client)
 
 
 def test_a_configuration_is_confirmed_when_it_is_compiled_and_a_shutdown_is_not_held_up(
