@@ -5,6 +5,7 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from importlib import import_module
 import os
 import sys
@@ -12,6 +13,7 @@ from typing import NoReturn
 
 from gdm_motion_seg import __version__
 from gdm_motion_seg.cli.interruption import interruptions_arrive, Terminated
+from gdm_motion_seg.cli.memory import memory_bounded
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.progress import progress
 
@@ -28,6 +30,9 @@ COMMANDS = {
 """The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
 TOOLS = ('demo', 'synth', 'replay', 'bench')
 """Commands of the package gdm_motion_seg_tools, which a robot does not need."""
+
+BOUNDED = ('segment', 'video', 'bag')
+"""Commands that read files of others and start no process."""
 
 DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 
@@ -65,9 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = next((word for word in words if not word.startswith('-')), None)
     try:
         with progress.reported(_say):
-            with progress.waiting('loading'):
+            # In a log, a line about that would only be in the way.
+            with progress.waiting('loading') if sys.stderr.isatty() else nullcontext():
                 args = build_parser(command).parse_args(words)
-            with interruptions_arrive():
+            with interruptions_arrive(), ExitStack() as stack:
+                if command in BOUNDED:
+                    stack.enter_context(memory_bounded())
                 return int(args.run(args))
     except GdmMotionSegError as error:
         return _complain(command, str(error))

@@ -272,8 +272,8 @@ def test_a_bad_value_is_refused_with_a_reason(session, running, values, reason):
 
 
 @pytest.mark.parametrize('width, height', [(40000, 30000), (20000, 20000)])
-def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(session, running, tmp_path,
-                                                                         width, height):
+def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(
+        session, running, tmp_path, width, height):
     data = bytearray(cv2.imencode('.png', np.full((8, 8), 255, np.uint8))[1].tobytes())
     data[16:24] = width.to_bytes(4, 'big') + height.to_bytes(4, 'big')
     path = tmp_path / 'mask.png'
@@ -282,7 +282,8 @@ def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(session
     assert not result.successful and f'{width} x {height} pixels' in result.reason
 
 
-def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, running, scene, tmp_path):
+def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, running, scene,
+                                                                 tmp_path):
     node, images, listener = running
     path = tmp_path / 'mask.png'
     half = np.full((240, 320), 255, np.uint8)
