@@ -94,7 +94,7 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
     return Health(f'{node}: motions', level, message, {
         'state': state, 'rate (Hz)': f'{snapshot.output_rate:.2f}',
         **{name: str(counts.get(name, 0))
-           for name in ('answered', 'published', 'unanswered', 'failed')},
+           for name in ('answered', 'published', 'unanswered', 'failed', 'abandoned')},
         'latency p50 (ms)': f'{1e3 * snapshot.latency[0]:.1f}',
         'latency p95 (ms)': f'{1e3 * snapshot.latency[1]:.1f}',
         'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',

@@ -30,6 +30,7 @@ from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, TrackedImage
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
+from gdm_motion_seg.ros.shared_memory import shared_memory_problem
 from gdm_motion_seg.ros.throttle import Throttle
 from gdm_motion_seg.ros.worker import Relay
 from gdm_motion_seg.warm_up import warm_up
@@ -181,6 +182,8 @@ class MotionSegNode(LifecycleNode):
             self._inputs.append(self.create_subscription(
                 CameraInfo, 'camera_info', self._processor.take_camera_info,
                 image_qos(self.config)))
+        if problem := shared_memory_problem():
+            self.get_logger().warning(problem)
         self._active_since, self._told_of_no_publisher = time.monotonic(), False
         return super().on_activate(state)
 

@@ -36,7 +36,7 @@ MARKERS = 'markers'
 DEBUG_IMAGE = 'debug_image'
 DEBUG_COMPRESSED = 'debug_image/compressed'
 
-PATIENCE_S = 1.0
+PATIENCE_S = 2.0
 """New settings and resets wait so long for the frame that is being segmented; then it is given
 up."""
 
@@ -228,8 +228,8 @@ class FrameProcessor:
         self._config = config
         self._answering = threading.Lock()
         self._abandon()
-        self._report('failed', 'gave up a frame whose segmentation held up new settings or a '
-                               f'reset for more than {PATIENCE_S:g} s')
+        self._report('abandoned', 'gave up a frame whose segmentation held up new settings or a '
+                                  f'reset for more than {PATIENCE_S:g} s')
 
     def _replace_pipeline(self, config: NodeConfig) -> None:
         pipeline = MotionPipeline(config, config.seed)

@@ -3,8 +3,10 @@
 
 """The node's parts by themselves: worker, measurements, health, throttle, processor."""
 
+import os
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
+from gdm_motion_seg.ros.shared_memory import shared_memory_problem
 from gdm_motion_seg.ros.throttle import Throttle
 from gdm_motion_seg.ros.worker import NewestWins, Relay
 from gdm_motion_seg.settings import with_flat
@@ -203,6 +206,18 @@ def test_the_diagnostics_say_what_is_wrong_with_the_images(state, active_for, so
     assert (health.level, health.message) == (level, message)
 
 
+def test_too_little_shared_memory_is_said(monkeypatch):
+    def space(free):
+        return lambda folder: SimpleNamespace(f_bavail=free, f_frsize=1)
+
+    monkeypatch.setattr(os, 'statvfs', space(200_000))
+    assert '/dev/shm has only 0.2 MiB free' in shared_memory_problem()
+    monkeypatch.setattr(os, 'statvfs', space(64 * 2**20))
+    assert shared_memory_problem() == ''
+    monkeypatch.undo()
+    assert shared_memory_problem('/nowhere') == ''
+
+
 def test_a_problem_is_said_once_in_a_while_and_another_one_at_once():
     clock = Clock()
     throttle = Throttle(5.0, limit=3, clock=clock)
@@ -271,7 +286,7 @@ def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_fram
     assert relay.stop(WAIT_S)
     assert outputs.names == [KEYPOINTS] and len(said) == 1, 'what was given up is silent'
     counts = statistics.snapshot().counts
-    assert (counts['answered'], counts['published'], counts['failed']) == (1, 1, 1)
+    assert (counts['answered'], counts['published'], counts['abandoned']) == (1, 1, 1)
 
 
 def test_what_is_not_published_is_not_counted_as_answered(scene):

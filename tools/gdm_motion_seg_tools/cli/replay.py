@@ -5,6 +5,9 @@
 
 import argparse
 from pathlib import Path
+import signal
+from types import FrameType
+from typing import NoReturn
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import rate
@@ -32,7 +35,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the bag."""
+    """Play the bag until its end or Ctrl-C, which is the usual end of a replay."""
+    before = signal.signal(signal.SIGINT, _interrupt_once)
+    try:
+        played = _play(args)
+    except KeyboardInterrupt:
+        return 0  # launch would report any other code as a crash
+    # After an interruption, further ones stay without effect until the process has ended.
+    signal.signal(signal.SIGINT, before)
+    console.screen.print(f'{played} messages of {args.bag} played')
+    return 0
+
+
+def _interrupt_once(number: int, frame: FrameType | None) -> NoReturn:
+    """Interrupt, and ignore what follows: the terminal and launch both send a signal."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _play(args: argparse.Namespace) -> int:
     try:
         from gdm_motion_seg_tools.ros.replay import BagPlayer
         from gdm_motion_seg_tools.ros.session import Session
@@ -46,14 +67,9 @@ def run(args: argparse.Namespace) -> int:
             BagPlayer(session.node, args.bag, rate=args.rate, loop=args.loop, clock=args.clock,
                       reliable=args.reliable, topics=renamed or None,
                       leave_out=args.leave_out) as player:
-        try:
-            if args.wait > 0 and not player.wait_for_subscribers(args.wait,
-                                                                 listener=args.wait_for):
-                missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
-                console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
-            with console.progress_bar(args.bag.name, player.message_count) as advance:
-                player.play(progress=advance)
-        except KeyboardInterrupt:
-            pass  # the usual end of a replay: launch would report any other code as a crash
-    console.screen.print(f'{len(player.sent)} messages of {args.bag} played')
-    return 0
+        if args.wait > 0 and not player.wait_for_subscribers(args.wait, listener=args.wait_for):
+            missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
+            console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
+        with console.progress_bar(args.bag.name, player.message_count) as advance:
+            player.play(progress=advance)
+        return len(player.sent)
