@@ -41,8 +41,9 @@ def run(args: argparse.Namespace) -> int:
         played = _play(args)
     except KeyboardInterrupt:
         return 0  # launch would report any other code as a crash
+    if signal.getsignal(signal.SIGINT) is _interrupt_once:
+        signal.signal(signal.SIGINT, before)
     # After an interruption, further ones stay without effect until the process has ended.
-    signal.signal(signal.SIGINT, before)
     console.screen.print(f'{played} messages of {args.bag} played')
     return 0
 
@@ -67,9 +68,13 @@ def _play(args: argparse.Namespace) -> int:
             BagPlayer(session.node, args.bag, rate=args.rate, loop=args.loop, clock=args.clock,
                       reliable=args.reliable, topics=renamed or None,
                       leave_out=args.leave_out) as player:
-        if args.wait > 0 and not player.wait_for_subscribers(args.wait, listener=args.wait_for):
-            missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
-            console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
-        with console.progress_bar(args.bag.name, player.message_count) as advance:
-            player.play(progress=advance)
+        try:
+            if args.wait > 0 and not player.wait_for_subscribers(args.wait,
+                                                                 listener=args.wait_for):
+                missing = f'{args.wait_for} does not listen' if args.wait_for else 'nobody listens'
+                console.notes.print(f'{missing} after {args.wait:g} s; playing all the same')
+            with console.progress_bar(args.bag.name, player.message_count) as advance:
+                player.play(progress=advance)
+        except KeyboardInterrupt:
+            pass  # what was played is still to be said
         return len(player.sent)
