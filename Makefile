@@ -9,6 +9,7 @@ JOBS ?= 2
 TESTS ?= test
 COVERAGE ?= 90
 FUZZ_INPUTS ?= 100000
+FUZZ_SEED ?= 0
 DEMO_FLAGS ?=
 
 .PHONY: help venv demo test coverage fuzz clean
@@ -32,8 +33,7 @@ demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, l
 
 $(COMPILED): $(READY)
 	@echo 'Compiling once what is compiled at run time; it is kept beside the sources.'
-	@$(BIN)/python -c 'from gdm_motion_seg.pipeline import PipelineConfig; \
-		from gdm_motion_seg.ros.warm_up import warm_up; warm_up(PipelineConfig())'
+	@$(BIN)/gdm-motion-seg compile
 	@touch $@
 
 test: $(COMPILED)  ## every test, the linters and the type checks (TESTS=test/synth for some)
@@ -44,8 +44,9 @@ coverage: $(READY)  ## every test, with the share of lines that they reach (at l
 	$(BIN)/python -m pytest -n $(JOBS) $(TESTS) --cov --cov-report=term:skip-covered --cov-report=html \
 		--cov-fail-under=$(COVERAGE)
 
-fuzz: $(READY)  ## random messages and files into every conversion and reader (FUZZ_INPUTS=100000)
-	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz
+fuzz: $(READY)  ## random messages and files into every reader (FUZZ_INPUTS=100000 FUZZ_SEED=0)
+	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz \
+		--hypothesis-seed=$(FUZZ_SEED)
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov

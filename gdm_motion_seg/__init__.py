@@ -4,6 +4,7 @@
 """Rigid motions in image streams by outlier-aware global dimension minimization."""
 
 from importlib import import_module
+import os
 from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
     from gdm_motion_seg.segmentation.result import MotionSegmentation
     from gdm_motion_seg.segmentation.segment import segment_motions
+
+# OpenCV reads its limits when it is loaded, which the modules of this package do.
+os.environ.setdefault('OPENCV_IO_MAX_IMAGE_PIXELS', '100000000')
 
 __version__ = '0.1.0'
 

@@ -71,6 +71,8 @@ def start(context):
     # launch itself would only warn, and start the node with defaults.
     if not os.path.isfile(value['params_file']):
         raise RuntimeError(f'params_file: {value["params_file"]} does not exist')
+    if value['bag'] and not os.path.exists(value['bag']):
+        raise RuntimeError(f'bag: {value["bag"]} does not exist')
     sim_time = value['use_sim_time'] or str(bool(value['bag'])).lower()
     actions = []
     if value['fastdds_profile'] == 'true':

@@ -14,6 +14,11 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.settings import settings_of, with_flat
 
+MAX_YAML_BYTES = 200_000
+MAX_YAML_DEPTH = 20
+MAX_VALUE = 200
+"""Characters of a value on the command line that are read."""
+
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
     """Add ``--params`` and ``--set``."""
@@ -34,12 +39,17 @@ def config_from(args: argparse.Namespace) -> NodeConfig:
 
 def read_parameters(path: Path) -> dict[str, Any]:
     """Read a parameter file of ROS 2 as ``{'group.name': value}``; the first node in it counts."""
+    with path.open('rb') as file:
+        data = file.read(MAX_YAML_BYTES + 1)
+    if len(data) > MAX_YAML_BYTES:
+        raise InputError(f'{path} is no parameter file: it has more than {MAX_YAML_BYTES} bytes')
     try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
+        document = _load_yaml(data.decode('utf-8'))
     except UnicodeDecodeError:
         raise InputError(f'{path} is no text file') from None
-    except yaml.YAMLError as error:
-        raise InputError(f'{path} is no valid YAML: {" ".join(str(error).split())}') from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f'{path} is no valid YAML: {" ".join(str(error).split())[:300]}'
+                         ) from None
     parameters = _ros_parameters(document)
     if parameters is None:
         raise InputError(f'{path} is no parameter file of ROS 2: it has no ros__parameters')
@@ -47,6 +57,24 @@ def read_parameters(path: Path) -> dict[str, Any]:
     flat = dict(_flatten(parameters))
     # Parameters that every node has, such as use_sim_time, are ROS's business, no setting of ours.
     return {name: value for name, value in flat.items() if name in known or name not in _OF_ROS}
+
+
+def _load_yaml(text: str) -> Any:
+    """
+    Read YAML as far as ROS 2 does: without anchors, and not deeper than parameters are.
+
+    A few lines of anchors may stand for gigabytes, and a self-reference for something endless. A
+    number of thousands of digits or a date that does not exist is a ValueError.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, 'anchor', None):
+            raise InputError('anchors and aliases are not supported')
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_YAML_DEPTH:
+            raise InputError(f'it is nested more than {MAX_YAML_DEPTH} deep')
+    return yaml.safe_load(text)
 
 
 _OF_ROS = frozenset({'use_sim_time', 'start_type_description_service'})
@@ -77,9 +105,9 @@ def _change(text: str) -> tuple[str, Any]:
     if kinds.get(name) is str:
         return name, value
     try:
-        return name, yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise InputError(f'--set {name} got {value!r}, which is no value') from None
+        return name, _load_yaml(value[:MAX_VALUE])
+    except (yaml.YAMLError, ValueError):
+        raise InputError(f'--set {name} got {value[:MAX_VALUE]!r}, which is no value') from None
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, default: str) -> None:

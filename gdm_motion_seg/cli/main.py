@@ -5,6 +5,7 @@
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from importlib import import_module
 import os
 import sys
@@ -12,7 +13,9 @@ from typing import NoReturn
 
 from gdm_motion_seg import __version__
 from gdm_motion_seg.cli.interruption import interruptions_arrive, Terminated
+from gdm_motion_seg.cli.memory import memory_bounded
 from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.progress import progress
 
 COMMANDS = {
     'demo': 'render a scene, run the real ROS 2 node on it, score it and leave pictures',
@@ -20,12 +23,16 @@ COMMANDS = {
     'segment': 'segment two images: overlay and JSON',
     'video': 'process a video or a folder of images: overlay video, bag, tables',
     'bag': 'process a bag without ROS: what the node would have published, video, tables',
+    'compile': 'compile everything now, so that no later call has to wait for it',
     'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
     'bench': 'measure accuracy or speed, beside other methods',
 }
 """The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
 TOOLS = ('demo', 'synth', 'replay', 'bench')
 """Commands of the package gdm_motion_seg_tools, which a robot does not need."""
+
+BOUNDED = ('segment', 'video', 'bag')
+"""Commands that read files of others and start no process."""
 
 DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
 
@@ -62,9 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     command = next((word for word in words if not word.startswith('-')), None)
     try:
-        args = build_parser(command).parse_args(words)
-        with interruptions_arrive():
-            return int(args.run(args))
+        with progress.reported(_say):
+            # In a log, a line about that would only be in the way.
+            with progress.waiting('loading') if sys.stderr.isatty() else nullcontext():
+                args = build_parser(command).parse_args(words)
+            with interruptions_arrive(), ExitStack() as stack:
+                if command in BOUNDED:
+                    stack.enter_context(memory_bounded())
+                return int(args.run(args))
     except GdmMotionSegError as error:
         return _complain(command, str(error))
     except KeyboardInterrupt:
@@ -87,6 +99,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(command, f'{where}{error.strerror or error}')
     except MemoryError:
         return _complain(command, 'there is not enough memory for this')
+
+
+def _say(sentence: str) -> None:
+    """Say what is being waited for, above a progress bar if there is one."""
+    from gdm_motion_seg.cli.console import notes
+    notes.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _leave(code: int) -> int:

@@ -9,18 +9,19 @@ costs several times what the arithmetic does; Householder reduction and implicit
 take one to four microseconds.
 """
 
-from numba import njit
 import numpy as np
 
+from gdm_motion_seg.compilation import compiled
 from gdm_motion_seg.gdm.validation import FloatArray
 
 _MAX_QL_ITERATIONS = 60
+_kernel = compiled(fastmath={'contract'})
 
 _NEGLIGIBLE = 1e-14
 """An off-diagonal entry below this share of the matrix is zero to the eigenvalues."""
 
 
-@njit(cache=True, nogil=True, fastmath={'contract'})
+@_kernel
 def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """
     Write the eigenvalues of a symmetric matrix into ``values``, in no particular order.
@@ -35,7 +36,7 @@ def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: F
     _rational_ql(values, off)
 
 
-@njit(cache=True, nogil=True, fastmath={'contract'})
+@_kernel
 def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """Write the eigenvalues into ``values`` and the eigenvectors into the rows of ``axes``."""
     d = matrix.shape[0]
@@ -46,7 +47,7 @@ def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: F
     _ql(values, off, axes)
 
 
-@njit(cache=True, nogil=True, fastmath={'contract'})
+@_kernel
 def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
                     accumulate: bool) -> None:
     """Reduce the lower triangle of ``a`` to tridiagonal form, by rotations kept in ``a``."""
@@ -105,7 +106,7 @@ def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
             a[i, j] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={'contract'})
+@_kernel
 def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
     """Diagonalize a tridiagonal matrix by implicit QL; rotate the rows of ``axes`` along."""
     d = len(values)
@@ -157,7 +158,7 @@ def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
                 off[end] = 0.0
 
 
-@njit(cache=True, nogil=True, fastmath={'contract'})
+@_kernel
 def _rational_ql(values: FloatArray, off: FloatArray) -> None:
     """
     Find the eigenvalues of a tridiagonal matrix by QL without square roots in the inner loop.

@@ -3,7 +3,7 @@
 
 """Bags of ROS 2 (mcap, sqlite3) and ROS 1, in and out, without ROS."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,10 @@ CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
 BAG_SUFFIXES = frozenset({'.mcap', '.db3', '.bag'})
 BAG_VERSION: Literal[9] = 9
 """Version of the bags that are written; the players of Jazzy and later take it."""
+MAX_DEFINITION = 200_000
+"""Characters of a message definition; those of images have some thousand."""
+MAX_TIME = 2**31 * 10**9
+"""builtin_interfaces/Time has seconds of 32 bits."""
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
 """Storage formats of the bags that can be written, by the name that ROS uses."""
 
@@ -54,11 +58,31 @@ def _one_sentence(path: Path) -> Iterator[None]:
     """Turn whatever a reader raises on a damaged bag into an InputError."""
     try:
         yield
-    except (InputError, PermissionError):
+    except (InputError, PermissionError, MemoryError):
         raise
     except Exception as error:  # on damaged files parsers raise anything, even AssertionError
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise InputError(f'{path} is no readable bag, or was cut short ({reason[:200]})') from None
+
+
+def _check_definitions(readers: Iterable[Any]) -> None:
+    """Refuse message definitions with so many fields that it would take minutes to read them."""
+    total = 0
+    for reader in readers:
+        with reader:
+            for connection in reader.connections:
+                length = len(connection.msgdef.data)
+                total += length
+                if length > MAX_DEFINITION or total > 10 * MAX_DEFINITION:
+                    raise InputError(f'the definition of {connection.msgtype[:100]} is too long '
+                                     f'({length} characters)')
+
+
+def check_time(stamp: int) -> int:
+    """Return a time in nanoseconds if ROS can express it; else raise an InputError."""
+    if not 0 < stamp < MAX_TIME:
+        raise InputError(f'its time, {stamp} ns, is not one that ROS can express')
+    return stamp
 
 
 class BagReader:
@@ -77,6 +101,7 @@ class BagReader:
             where = files[0]
         with _one_sentence(path):
             self._reader = AnyReader([where], default_typestore=typestore())
+            _check_definitions(self._reader.readers)
             self._reader.open()
             # The metadata are only believed, not checked, by the reader: ask for all of them here.
             self._connections = [(str(c.topic), str(c.msgtype), int(c.msgcount))
@@ -215,7 +240,8 @@ class BagSource(FrameSource):
             try:
                 with _one_sentence(self.path):
                     # ROS takes a zero stamp for none.
-                    frame = Frame(decode(message), stamp_of(message.header) or recorded,
+                    frame = Frame(decode(message),
+                                  check_time(stamp_of(message.header) or recorded),
                                   message.header.frame_id)
             except InputError as error:  # one bad message, as cameras send them, is not the end
                 self.skipped += 1

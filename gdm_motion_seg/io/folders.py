@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.decoding import decode_file
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource, stamp_of_index
 
@@ -23,16 +24,7 @@ def read_image(path: Path) -> npt.NDArray[np.generic]:
     """Read an image as grey or BGR, or raise an InputError that says what is wrong with it."""
     if not path.is_file():
         raise InputError(f'{path} does not exist' if not path.exists() else f'{path} is no file')
-    # Bytes first: OpenCV would hide a missing permission behind "cannot be decoded".
-    data = np.fromfile(path, np.uint8)
-    try:
-        flags = cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR
-        image = cv2.imdecode(data, flags) if data.size else None
-    except cv2.error:
-        image = None
-    if image is None:
-        raise InputError(f'{path} cannot be decoded as an image')
-    return np.asarray(image)
+    return decode_file(path, cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR)
 
 
 def write_image(path: Path, image: npt.NDArray[np.uint8]) -> None:

@@ -2,82 +2,225 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Outputs that are whole or not there.
+Outputs that are whole or not there, and that belong to one run.
 
-Everything is written under a temporary name beside its place and renamed when it is finished, so
-that an interruption or a full disk leaves what was there before.
+An output is created at the start of a run, exclusively, so that whatever comes later finds it
+taken. It is written under a temporary name and moved to its place when it is finished: an
+interruption or a full disk leaves what was there before. Only files that this package wrote are
+ever replaced or removed.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+import fcntl
+import json
 import os
 from pathlib import Path
 import shutil
+import stat
 import tempfile
 
 from gdm_motion_seg.errors import InputError
 
 MARK = '.gdm_motion_seg'
-"""A file in every folder that this package wrote: only such folders are overwritten."""
+"""A file in every folder that this package writes: the names of its files, and a lock."""
+UNFINISHED = '.unfinished'
+"""A folder in it, for as long as it is being written."""
 
 
 @contextmanager
 def output_folder(path: Path, overwrite: bool = False, make: bool = True) -> Iterator[Path]:
     """
-    Yield an empty folder that becomes ``path`` if the block succeeds, and else vanishes.
+    Yield an empty folder whose files become those of ``path`` if the block succeeds.
 
-    Without ``make``, the block has to make the folder itself, as writers of bags insist on doing.
+    Parameters
+    ----------
+    path
+        The folder; created here, unless it exists and is empty or may be overwritten.
+    overwrite
+        Whether files of an earlier run are replaced; those of others stay in any case.
+    make
+        False if the block has to make the folder itself, as writers of bags insist on doing.
+
     """
     path = Path(os.path.abspath(path))
-    _check_folder(path, overwrite)
-    with _scratch_beside(path) as scratch:
+    with _sentence(path):
+        claim = _Claim(path, overwrite)
+    try:
         # The last name is the final one already: writers of bags name their files after it.
-        folder = scratch / path.name
-        if make:
-            folder.mkdir()
+        folder = path / UNFINISHED / path.name
+        with _sentence(path):
+            (folder if make else folder.parent).mkdir(parents=True)
         yield folder
-        (folder / MARK).touch()
-        if path.exists():
-            path.rename(scratch / 'replaced')
-        folder.rename(path)
+        claim.finish(folder)
+    finally:
+        claim.release()
+
+
+class _Claim:
+    """A folder that belongs to one run, until it is finished or given up."""
+
+    def __init__(self, path: Path, overwrite: bool) -> None:
+        """Take the folder, or raise an InputError if it is not to be had."""
+        self._path = path
+        self._finished = False
+        if path.exists() and not path.is_dir():
+            raise InputError(f'{path} exists already and is no folder')
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir()
+            self._is_new = True
+        except FileExistsError:
+            self._is_new = False
+            _check_folder(path, overwrite)
+        self._had_mark = (path / MARK).exists()
+        self._lock = os.open(path / MARK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            self._take(overwrite)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _take(self, overwrite: bool) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f'{self._path} is being written by another run') from None
+        except OSError:
+            pass  # a file system without locks
+        if not os.path.samestat(os.fstat(self._lock), os.stat(self._path / MARK)):
+            raise InputError(f'{self._path} is being written by another run')
+        # Another run may have finished since the first look.
+        if not self._is_new:
+            _check_folder(self._path, overwrite)
+        self._old = _files_of(self._path)
+        # What a run that was killed left behind.
+        shutil.rmtree(self._path / UNFINISHED, ignore_errors=True)
+
+    def finish(self, folder: Path) -> None:
+        """Move the files to their places, and remove those of the earlier run."""
+        new = sorted(str(f.relative_to(folder)) for f in folder.rglob('*') if not f.is_dir())
+        for name in new:
+            if name not in self._old and os.path.lexists(self._path / name):
+                raise InputError(f'{self._path / name} was put there by somebody else, so the '
+                                 'output is not written')
+        self._write_mark(sorted({*self._old, *new}))
+        self._finished = True
+        for name in new:
+            (self._path / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).replace(self._path / name)
+        for name in set(self._old) - set(new):
+            _remove(self._path, name)
+        self._write_mark(new)
+
+    def _write_mark(self, names: list[str]) -> None:
+        data = json.dumps({'files': names}, indent=1).encode()
+        os.pwrite(self._lock, data, 0)
+        os.ftruncate(self._lock, len(data))
+
+    def release(self) -> None:
+        """Give the folder back; what was begun and not finished vanishes."""
+        shutil.rmtree(self._path / UNFINISHED, ignore_errors=True)
+        if not self._finished and not self._had_mark:
+            (self._path / MARK).unlink(missing_ok=True)
+        if not self._finished and self._is_new:
+            try:
+                self._path.rmdir()
+            except OSError:
+                pass  # somebody has put something into it
+        os.close(self._lock)
+
+
+def _check_folder(path: Path, overwrite: bool) -> None:
+    """Raise an InputError where a folder that exists must not be written to."""
+    names = {p.name for p in path.iterdir()} - {UNFINISHED, 'lost+found'}
+    if not names - {MARK}:
+        return
+    if not overwrite:
+        raise InputError(f'{path} exists already; use --overwrite to replace it')
+    if MARK not in names:
+        raise InputError(f'{path} was not written by gdm-motion-seg and is not overwritten')
+    if not _files_of(path):
+        raise InputError(f'{path} does not say which of its files gdm-motion-seg wrote, and is '
+                         'not overwritten; remove it first')
+
+
+def _files_of(path: Path) -> list[str]:
+    """Return the files that an earlier run wrote, as far as they are inside the folder."""
+    try:
+        names = json.loads((path / MARK).read_text(encoding='utf-8'))['files']
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str)
+            and not Path(name).is_absolute() and '..' not in Path(name).parts]
+
+
+def _remove(path: Path, name: str) -> None:
+    """Remove a file of an earlier run, and the folders that are then empty."""
+    file = path / name
+    try:
+        file.unlink(missing_ok=True)
+        for folder in file.parents:
+            if folder == path:
+                break
+            folder.rmdir()
+    except OSError:
+        pass  # it holds something else
 
 
 @contextmanager
 def output_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
     """Yield the name of a file that becomes ``path`` if the block succeeds, and else vanishes."""
-    path = Path(os.path.abspath(path))
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise InputError(f'{path} is a folder')
-    if path.exists() and not overwrite:
-        raise InputError(f'{path} exists already; use --overwrite to replace it')
-    with _scratch_beside(path) as scratch:
-        file = scratch / path.name
-        yield file
-        file.replace(path)
+    with _sentence(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        claimed = _claim_file(path, overwrite)
+    try:
+        with _sentence(path):
+            scratch = Path(tempfile.mkdtemp(prefix=f'.{path.name[:100]}.', dir=path.parent))
+        try:
+            file = scratch / path.name
+            yield file
+            if claimed and not _is_same(path, claimed):
+                raise InputError(f'{path} was replaced by somebody else, so it is not written')
+            file.replace(path)
+            claimed = None
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    finally:
+        if claimed and _is_same(path, claimed):
+            path.unlink(missing_ok=True)
 
 
-def _check_folder(path: Path, overwrite: bool) -> None:
-    if not path.exists():
-        return
-    if not path.is_dir():
-        raise InputError(f'{path} exists already and is no folder')
-    if not any(path.iterdir()):
-        return
-    if not overwrite:
-        raise InputError(f'{path} exists already; use --overwrite to replace it')
-    if not (path / MARK).is_file():
-        raise InputError(f'{path} was not written by gdm-motion-seg and is not overwritten')
+def _claim_file(path: Path, overwrite: bool) -> os.stat_result | None:
+    """Create an empty file where there is none; None where one may be replaced."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        if not overwrite:
+            raise InputError(f'{path} exists already; use --overwrite to replace it') from None
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f'{path} is no regular file and is not replaced') from None
+        return None
+    try:
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_same(path: Path, claimed: os.stat_result) -> bool:
+    try:
+        now = path.lstat()
+    except OSError:
+        return False
+    return (now.st_dev, now.st_ino, now.st_size) == (claimed.st_dev, claimed.st_ino, 0)
 
 
 @contextmanager
-def _scratch_beside(path: Path) -> Iterator[Path]:
+def _sentence(path: Path) -> Iterator[None]:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f'.{path.name}.', dir=path.parent))
+        yield
     except OSError as error:
         raise InputError(f'{path} cannot be written: {error.strerror}') from None
-    # mkdtemp closes its folder to others; what becomes of it should follow the user's umask.
-    try:
-        yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)

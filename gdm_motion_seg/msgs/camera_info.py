@@ -8,14 +8,31 @@ from typing import Any
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
 
+FOCAL_RANGE = 0.01, 1000.0
+"""Focal lengths in longer image sides: from a fisheye of 180 degrees to a telescope, with room."""
+CENTRE_RANGE = 10.0
+"""The largest distance of the principal point from the image's corner, in longer image sides."""
+
 
 def decode_camera_info(message: Any) -> Camera:
     """Read a sensor_msgs/CameraInfo; raises InputError where it is no calibration."""
     try:
-        return Camera.from_info(message.k, message.d, message.distortion_model[:40],
-                                (int(message.width), int(message.height)))
+        camera = Camera.from_info(message.k, message.d, message.distortion_model[:40],
+                                  (int(message.width), int(message.height)))
+        _check_plausible(camera)
     except InputError as error:
         raise InputError(f'camera_info is not used: {error}') from None
+    return camera
+
+
+def _check_plausible(camera: Camera) -> None:
+    """Refuse numbers with which rays would overflow or vanish."""
+    side, k = max(camera.image_size), camera.matrix
+    focal_lengths, offsets = (k[0, 0], k[1, 1]), (k[0, 2], k[1, 2], k[0, 1])
+    if not all(FOCAL_RANGE[0] * side <= f <= FOCAL_RANGE[1] * side for f in focal_lengths) or any(
+            abs(offset) > CENTRE_RANGE * side for offset in offsets):
+        raise InputError(f'K is that of no camera of this size ({camera.image_size[0]} x '
+                         f'{camera.image_size[1]}): {k.ravel().tolist()}')
 
 
 def check_fits(camera: Camera, camera_frame: str, size: tuple[int, int], frame_id: str) -> None:

@@ -18,9 +18,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.decoding import decode
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.msgs import cv_bridge_adapter
-from gdm_motion_seg.msgs.compressed import compressed_size
 from gdm_motion_seg.tracking.config import TrackingConfig
 
 ImageArray = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -134,24 +134,11 @@ def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     """
     Read a sensor_msgs/CompressedImage (JPEG or PNG) as 8-bit grey or BGR.
 
-    The size is read from the file's own header first, so that a small message cannot ask for much
-    memory.
+    The file's own header is checked first, so that a small message cannot ask for much memory or
+    time.
     """
-    data = bytes(message.data)
-    width, height = compressed_size(data)
-    if width == 0 or height == 0:
-        raise InputError(f'the compressed image is empty ({width} x {height} pixels)')
-    if width * height > max_pixels:
-        raise InputError(f'the compressed image has {width} x {height} pixels, more than the '
-                         f'limit of {max_pixels} (max_image_pixels)')
-    try:
-        image = cv2.imdecode(np.frombuffer(data, np.uint8),
-                             cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION)
-    except cv2.error:
-        image = None
-    if image is None:
-        raise InputError(f'the compressed image (format {_quoted(message.format)}, {len(data)} '
-                         'bytes) cannot be decoded')
+    image = decode(bytes(message.data), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION,
+                   max_pixels)
     return np.asarray(image, np.uint8)
 
 

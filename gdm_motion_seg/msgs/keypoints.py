@@ -20,6 +20,7 @@ KEYPOINT = np.dtype([
     ('moving', np.float32), ('rgb', np.float32)])
 """The fields of a keypoint (docs/ros.md says what each one means); none of them is ever NaN."""
 
+MAX_RAY = 1e6
 NO_RESIDUAL = -1.0
 """``residual`` of a point for which there is no motion to measure the distance to."""
 
@@ -41,7 +42,8 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
 
 def known_rays(rays: FloatArray) -> FloatArray:
     """Return the rays, zero for pixels that the lens model cannot map."""
-    return np.where(np.isfinite(rays).all(axis=1, keepdims=True), rays, 0.0)
+    # Beyond that, a float32 overflows.
+    return np.where((np.abs(rays) < MAX_RAY).all(axis=1, keepdims=True), rays, 0.0)
 
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:

@@ -5,8 +5,11 @@
 
 from dataclasses import dataclass
 
+from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.pipeline import PipelineConfig
 from gdm_motion_seg.settings import setting
+
+DEFAULT_METHOD = 'gdm'
 
 
 @dataclass(frozen=True)
@@ -41,3 +44,11 @@ class NodeConfig(PipelineConfig):
     seed: int = setting(
         0, 'Seed of every random step: same images, same answers.', low=0, high=1_000_000_000,
         runtime=False)
+
+    def __post_init__(self) -> None:
+        """Check every setting, and those that depend on each other."""
+        super().__post_init__()
+        segmentation = self.segmentation
+        if segmentation.method != DEFAULT_METHOD and segmentation.n_motions == 0:
+            raise InputError(f'segmentation.n_motions must be at least 1 with the method '
+                             f'{segmentation.method}, which cannot find their number')

@@ -11,6 +11,8 @@ from gdm_motion_seg.ros.measurements import Snapshot
 
 LISTENERS = 'listeners of '
 """How the keys begin that tell how many subscribers an output has."""
+MAX_OTHERS = 8
+"""Topics that are named where nobody publishes on the wanted one."""
 RECENT_S = 5.0
 """A problem keeps the level at WARN for so long, so that a person or a monitor sees it."""
 
@@ -23,6 +25,17 @@ class Source:
     publishers: int
     mismatch: str = ''
     """Why a publisher's images cannot come through; empty if they can."""
+    others: tuple[str, ...] = ()
+    """Other topics on which images of the wanted type are published."""
+
+    @property
+    def nobody(self) -> str:
+        """Say that nobody publishes, and where there are images."""
+        if not self.others:
+            return f'nobody publishes on {self.topic}'
+        more = ', ...' if len(self.others) > MAX_OTHERS else ''
+        return (f'nobody publishes on {self.topic}; there are images on '
+                f'{", ".join(self.others[:MAX_OTHERS])}{more}')
 
 
 def input_health(node: str, state: str, active_for: float, source: Source, snapshot: Snapshot,
@@ -63,7 +76,7 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
         return ERROR, source.mismatch
     if silence > patience:
         if source.publishers == 0:
-            return WARN, f'nobody publishes on {source.topic}'
+            return WARN, source.nobody
         return WARN, f'no image on {source.topic} for {silence:.0f} s, though somebody publishes'
     if snapshot.since_input is None:
         return OK, f'waiting for the first image on {source.topic}'
@@ -71,16 +84,17 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
 
 
 def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
-                  listeners: Mapping[str, int]) -> Health:
-    """Tell how the answers go out; ``patience`` is the watchdog's."""
-    level, message = _output_level(state, snapshot, patience)
+                  listeners: Mapping[str, int], busy: str = '') -> Health:
+    """Tell how the answers go out; ``patience`` is the watchdog's, ``busy`` what is waited for."""
+    level, message = _output_level(state, snapshot, patience, busy)
     counts = snapshot.counts
     problem = snapshot.problem
     if problem and snapshot.since_problem is not None:
         problem += f' ({snapshot.since_problem:.0f} s ago)'
     return Health(f'{node}: motions', level, message, {
         'state': state, 'rate (Hz)': f'{snapshot.output_rate:.2f}',
-        **{name: str(counts.get(name, 0)) for name in ('answered', 'unanswered', 'failed')},
+        **{name: str(counts.get(name, 0))
+           for name in ('answered', 'published', 'unanswered', 'failed', 'abandoned')},
         'latency p50 (ms)': f'{1e3 * snapshot.latency[0]:.1f}',
         'latency p95 (ms)': f'{1e3 * snapshot.latency[1]:.1f}',
         'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',
@@ -90,11 +104,13 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
         **{f'{LISTENERS}{name}': str(count) for name, count in listeners.items()}})
 
 
-def _output_level(state: str, snapshot: Snapshot, patience: float) -> tuple[int, str]:
+def _output_level(state: str, snapshot: Snapshot, patience: float,
+                  busy: str) -> tuple[int, str]:
     if state != 'active':
-        return OK, f'the node is {state}'
+        return OK, f'the node is {state}' + (f': {busy}' if busy else '')
     if snapshot.waiting > patience:
-        reason = f': {snapshot.problem}' if snapshot.problem else ''
+        why = busy or snapshot.problem
+        reason = f': {why}' if why else ''
         return ERROR, f'no frame answered for {snapshot.waiting:.0f} s while images come{reason}'
     if snapshot.since_problem is not None and snapshot.since_problem < RECENT_S:
         return WARN, snapshot.problem

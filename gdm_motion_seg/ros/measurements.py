@@ -78,8 +78,13 @@ class Statistics:
         """Count an image that was tracked and then made room for a newer one."""
         self.count('dropped')
 
+    def paused(self) -> None:
+        """Expect no answer to what came so far: the node does not listen any more."""
+        with self._lock:
+            self._unanswered_since = None
+
     def answered(self, latency: float, age: float, tracks: int, motions: int, note: str) -> None:
-        """Count a frame that went through the pipeline; the note is its result's reason."""
+        """Count a frame whose result was published; the note is its result's reason."""
         with self._lock:
             self._counts['answered'] += 1
             self._answers.append(self._clock())

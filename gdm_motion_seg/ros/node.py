@@ -3,14 +3,13 @@
 
 """The node ``motion_seg``: images in, motions out, under a managed life cycle."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
-import threading
+from collections.abc import Callable
+from functools import partial, wraps
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition as TransitionId
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.subscription import Subscription
@@ -22,6 +21,7 @@ from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.diagnostics import diagnostics_array
 from gdm_motion_seg.msgs.types import ros_types
+from gdm_motion_seg.progress import progress
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
@@ -29,14 +29,15 @@ from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, TrackedImage
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
+from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
+from gdm_motion_seg.ros.shared_memory import shared_memory_problem
 from gdm_motion_seg.ros.throttle import Throttle
-from gdm_motion_seg.ros.warm_up import warm_up
 from gdm_motion_seg.ros.worker import Relay
-from gdm_motion_seg.tracking.mask import load_mask
+from gdm_motion_seg.warm_up import warm_up
 
 NODE_NAME = 'motion_seg'
-LET_FINISH_S = 10.0
-"""How long a deactivation waits for the frame that is being worked on."""
+LET_FINISH_S = 1.0
+"""How long a deactivation waits for the frame that is being worked on; then it is given up."""
 WARN_PERIOD_S = 5.0
 """A problem is said once in so many seconds, and stands in the diagnostics meanwhile."""
 
@@ -71,7 +72,7 @@ class MotionSegNode(LifecycleNode):
     def __init__(self, **kwargs: Any) -> None:
         """Declare the parameters; raises InputError if one of them is no good."""
         super().__init__(NODE_NAME, **kwargs)
-        self._settings = Parameters(self, self._reconfigure, _check)
+        self._settings = Parameters(self, self._reconfigure)
         self._statistics = Statistics()
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs: Publishers | None = None
@@ -80,6 +81,9 @@ class MotionSegNode(LifecycleNode):
         self._inputs: list[Subscription] = []
         self._reset_service: Any = None
         self._active_since: float | None = None
+        self._told_of_no_publisher = False
+        self._diagnosed_at = time.monotonic()
+        make_async(self, 'change_state', self._change_state)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._diagnostics_timer = self._make_timer(self.config.diagnostics_period_s)
 
@@ -100,10 +104,48 @@ class MotionSegNode(LifecycleNode):
     def _image_type(self) -> type:
         return CompressedImage if self.config.image_transport == 'compressed' else Image
 
-    def autostart(self) -> None:
-        """Bring the node to active by itself, if its settings say so."""
-        if self.config.autostart and self.trigger_configure() == SUCCESS:
+    @property
+    def state(self) -> str:
+        """Return the label of the present state in the life cycle."""
+        return str(self._state_machine.current_state[1])
+
+    async def autostart(self) -> None:
+        """Bring the node to active by itself, if its settings say so; a task of the executor."""
+        if not self.config.autostart:
+            return
+        await self._prepare()
+        # Somebody else may have been faster, or have shut the node down meanwhile.
+        if self.state == 'unconfigured' and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
+
+    async def _prepare(self) -> None:
+        """Compile and load, in another thread: services, timers and parameters go on."""
+        log, start = self.get_logger(), time.monotonic()
+        log.info('loading compiled code; on a fresh machine it is compiled first, which takes a '
+                 'minute or more')
+        with progress.reported(log.info, log.warning):
+            try:
+                await in_thread(self, partial(warm_up, self.config))
+            except Exception as error:
+                log.error(f'could not compile: {type(error).__name__}: {error}')
+                return
+        log.info(f'ready after {time.monotonic() - start:.1f} s')
+
+    async def _change_state(self, callback: ServiceCallback, request: Any, response: Any) -> Any:
+        """Serve ``~/change_state``: compile before a configuration, refuse in a response."""
+        wanted = request.transition
+        if wanted.label == 'configure' or (
+                not wanted.label and wanted.id == TransitionId.TRANSITION_CONFIGURE):
+            await self._prepare()
+        state = self.state
+        try:
+            return callback(request, response)
+        except RuntimeError as error:  # rclpy would send no response
+            self.get_logger().warning(
+                f'the transition {wanted.label or wanted.id} is not possible from the state '
+                f'{state} ({str(error).splitlines()[0][:100]})')
+            response.success = False
+            return response
 
     @_reported
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -112,24 +154,25 @@ class MotionSegNode(LifecycleNode):
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs = Publishers(self, lambda: self.config)
         try:
-            self._processor = FrameProcessor(self.config, ros_types(), self._outputs,
-                                             self._statistics, self._warn, self._now)
+            self._processor = self._make_processor()
         except GdmMotionSegError as error:
             self.get_logger().error(f'cannot be configured: {error}')
             self._give_back()
             return FAILURE
-        self.get_logger().info('compiling and loading (a minute or more on a fresh machine)')
-        start = time.monotonic()
-        with self._diagnostics_meanwhile():
-            warm_up(self.config)
-        self.get_logger().info(f'ready after {time.monotonic() - start:.1f} s')
+        warm_up(self.config)
         self._reset_service = self.create_service(Trigger, '~/reset', self._reset)
         return super().on_configure(state)
+
+    def _make_processor(self) -> FrameProcessor:
+        assert self._outputs is not None
+        return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics,
+                              self._warn, self._now, self._abandon)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the workers and subscribe."""
-        assert self._processor is not None
+        if self._processor is None:  # the last one was given up
+            self._processor = self._make_processor()
         self._processor.reset()
         self._worker = Relay(self._processor.track, self._processor.answer,
                              self._processor.failed, self._statistics.passed_over)
@@ -139,7 +182,9 @@ class MotionSegNode(LifecycleNode):
             self._inputs.append(self.create_subscription(
                 CameraInfo, 'camera_info', self._processor.take_camera_info,
                 image_qos(self.config)))
-        self._active_since = time.monotonic()
+        if problem := shared_memory_problem():
+            self.get_logger().warning(problem)
+        self._active_since, self._told_of_no_publisher = time.monotonic(), False
         return super().on_activate(state)
 
     @_reported
@@ -184,8 +229,8 @@ class MotionSegNode(LifecycleNode):
             self._statistics.received(self._worker.put(Arrival(message, time.monotonic())))
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        assert self._processor is not None
-        self._processor.reset()
+        if self._processor is not None:
+            self._processor.reset()
         response.success, response.message = True, 'tracks and identities are forgotten'
         return response
 
@@ -194,33 +239,26 @@ class MotionSegNode(LifecycleNode):
         return self.create_timer(period, self._publish_diagnostics,
                                  clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    @contextmanager
-    def _diagnostics_meanwhile(self) -> Iterator[None]:
-        """Publish diagnostics while the executor's thread is busy with something long."""
-        done = threading.Event()
-
-        def publish() -> None:
-            while not done.wait(self.config.diagnostics_period_s):
-                self._publish_diagnostics()
-
-        thread = threading.Thread(target=publish, name='motion_seg_diagnostics', daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
     def _publish_diagnostics(self) -> None:
-        name, state = self.get_name(), self._state_machine.current_state[1]
+        self._diagnosed_at = time.monotonic()
+        name, state, source = self.get_name(), self.state, self._source()
         snapshot, patience = self._statistics.snapshot(), self.config.watchdog_s
         active_for = 0.0 if self._active_since is None else time.monotonic() - self._active_since
         listeners = {} if self._outputs is None else self._outputs.listeners()
-        healths = (input_health(name, state, active_for, self._source(), snapshot, patience),
-                   output_health(name, state, snapshot, patience, listeners))
+        healths = (input_health(name, state, active_for, source, snapshot, patience),
+                   output_health(name, state, snapshot, patience, listeners, progress.text()))
         header = header_of(ros_types(), self._now(), '')
         self._diagnostics.publish(diagnostics_array(ros_types(), header, healths,
                                                     self.get_fully_qualified_name()))
+        self._tell_of_no_publisher(source, active_for > patience)
+
+    def _tell_of_no_publisher(self, source: Source, patient_enough: bool) -> None:
+        """Log once that nobody publishes; again after somebody did."""
+        if source.publishers:
+            self._told_of_no_publisher = False
+        elif patient_enough and not self._told_of_no_publisher:
+            self._told_of_no_publisher = True
+            self.get_logger().warning(source.nobody)
 
     def _source(self) -> Source:
         """Look at the other end of the image topic."""
@@ -234,12 +272,23 @@ class MotionSegNode(LifecycleNode):
                 problem = f'{who} {publisher.topic_type} instead of {wanted}'
             elif reason := mismatch(publisher.qos_profile, requested):
                 problem = f'{who} with a quality of service that cannot be received: {reason}'
-        return Source(topic, len(publishers), problem)
+        others = () if publishers else self._other_topics(wanted)
+        return Source(topic, len(publishers), problem, others)
+
+    def _other_topics(self, wanted: str) -> tuple[str, ...]:
+        """Return the topics of a type that somebody else publishes."""
+        own = self.get_fully_qualified_name() + '/'
+        return tuple(sorted(
+            name for name, types in self.get_topic_names_and_types()
+            if wanted in types and not name.startswith(own) and self.count_publishers(name)))
 
     def _reconfigure(self, config: NodeConfig) -> None:
         if self._diagnostics_timer.timer_period_ns != round(config.diagnostics_period_s * 1e9):
             self.destroy_timer(self._diagnostics_timer)
             self._diagnostics_timer = self._make_timer(config.diagnostics_period_s)
+            # A new timer starts from zero: who changes the period often would never see any.
+            if time.monotonic() - self._diagnosed_at >= config.diagnostics_period_s:
+                self._publish_diagnostics()
         if self._processor is not None:
             self._processor.reconfigure(config)
 
@@ -248,13 +297,23 @@ class MotionSegNode(LifecycleNode):
             self.destroy_subscription(subscription)
         self._inputs.clear()
         self._active_since = None
+        self._statistics.paused()
         worker, self._worker = self._worker, None
         if worker is None or worker.stop(timeout):
             return True
-        assert self._processor is not None
-        self._processor.close()
+        # The frame keeps its threads and its pipeline until it ends; the next activation does not
+        # share anything with it.
+        if self._processor is not None:
+            self._processor.close()
+            self._processor = None
         self.get_logger().warning(f'gave up a frame that took more than {timeout:g} s')
         return False
+
+    def _abandon(self) -> None:
+        """Let new frames be answered by another thread."""
+        worker = self._worker
+        if worker is not None:
+            worker.abandon_second()
 
     def _give_back(self) -> None:
         if self._reset_service is not None:
@@ -271,8 +330,3 @@ class MotionSegNode(LifecycleNode):
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)
-
-
-def _check(config: NodeConfig) -> None:
-    """Check what no range can express."""
-    load_mask(config.tracking.mask_path)

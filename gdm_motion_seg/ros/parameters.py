@@ -5,7 +5,9 @@
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
+from functools import partial
 import math
+from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rcl_interfaces.msg import SetParametersResult
@@ -15,10 +17,14 @@ from rclpy.parameter import Parameter
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.settings import Setting, settings_of, with_flat
+from gdm_motion_seg.tracking.image import GreyImage
+from gdm_motion_seg.tracking.mask import keep_mask, load_mask, read_mask
 
 _TYPES = {bool: Parameter.Type.BOOL, int: Parameter.Type.INTEGER, float: Parameter.Type.DOUBLE,
           str: Parameter.Type.STRING}
+MASK_PATH = 'tracking.mask_path'
 # What every node has beside its own parameters.
 _STANDARD = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
@@ -46,11 +52,12 @@ class Parameters:
     """
     The parameters of a node and the configuration that they make.
 
-    A change is checked as a whole before anything of it is taken, and refused with a reason.
+    A change is checked as a whole before anything of it is taken, and refused with a reason. The
+    file of a mask is opened once, before the change is made and not in the executor's thread; the
+    node answers other requests meanwhile.
     """
 
-    def __init__(self, node: Node, changed: Callable[[NodeConfig], None],
-                 check: Callable[[NodeConfig], None]) -> None:
+    def __init__(self, node: Node, changed: Callable[[NodeConfig], None]) -> None:
         """
         Declare them all; raises InputError if a value from the command line or a file is no good.
 
@@ -60,12 +67,11 @@ class Parameters:
             The node.
         changed
             Called with the new configuration after a change.
-        check
-            Raises InputError for what no range can express, such as a file that is not there.
 
         """
         self._changed = changed
-        self._check = check
+        self._masks: dict[str, GreyImage | InputError] = {}
+        self._candidate: GreyImage | None = None
         settings = settings_of(NodeConfig)
         _refuse_unknown(node, {setting.name for setting in settings})
         values = {}
@@ -78,26 +84,76 @@ class Parameters:
                 setting.check(given)
                 raise InputError(f'{setting.name} cannot be {given!r}') from None
         self.config = with_flat(NodeConfig(), values)
-        check(self.config)
+        path = self.config.tracking.mask_path
+        keep_mask(path, load_mask(path))
         node.add_on_set_parameters_callback(self._try)
         node.add_post_set_parameters_callback(self._apply)
+        for name in ('set_parameters', 'set_parameters_atomically'):
+            make_async(node, name, partial(self._with_masks_open, node))
+
+    async def _with_masks_open(self, node: Node, callback: ServiceCallback, request: Any,
+                               response: Any) -> Any:
+        """Open the files that a request names, elsewhere, and then handle it."""
+        paths = {parameter.value.string_value for parameter in request.parameters
+                 if parameter.name == MASK_PATH} - {''}
+        try:
+            for path in paths:
+                self._masks[path] = await in_thread(node, partial(_mask_or_error, path))
+            return callback(request, response)
+        except Exception as error:
+            # Without a response, whoever asks would wait for ever.
+            return _refusal(request, type(response)(), f'{type(error).__name__}: {error}')
+        finally:
+            for path in paths:
+                self._masks.pop(path, None)
 
     def _try(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
-            self._check(self._with(parameters))
+            self._candidate = self._mask_of(self._with(parameters))
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
 
     def _apply(self, parameters: list[Parameter]) -> None:
         config = self._with(parameters)
-        if config != self.config:
-            self.config = config
-            self._changed(config)
+        if config == self.config:
+            return
+        keep_mask(config.tracking.mask_path, self._candidate)
+        self.config = config
+        self._changed(config)
+
+    def _mask_of(self, config: NodeConfig) -> GreyImage | None:
+        """Return the mask of a configuration; the file of an accepted one is not opened again."""
+        path = config.tracking.mask_path
+        if not path or path == self.config.tracking.mask_path:
+            return load_mask(path)
+        mask = self._masks.get(path)
+        if mask is None:  # a change from within the process
+            mask = _mask_or_error(path)
+        if isinstance(mask, InputError):
+            raise mask
+        return mask
 
     def _with(self, parameters: Iterable[Parameter]) -> NodeConfig:
         return with_flat(self.config, {p.name: p.value for p in parameters
                                        if not p.name.startswith(_STANDARD)})
+
+
+def _mask_or_error(path: str) -> GreyImage | InputError:
+    try:
+        return read_mask(path)
+    except InputError as error:
+        return error
+
+
+def _refusal(request: Any, response: Any, reason: str) -> Any:
+    """Fill in the response to a request of which nothing is taken."""
+    result = SetParametersResult(successful=False, reason=reason)
+    if hasattr(response, 'results'):
+        response.results = [result for _ in request.parameters]
+    else:
+        response.result = result
+    return response
 
 
 def _refuse_unknown(node: Node, known: set[str]) -> None:

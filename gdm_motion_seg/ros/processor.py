@@ -36,6 +36,10 @@ MARKERS = 'markers'
 DEBUG_IMAGE = 'debug_image'
 DEBUG_COMPRESSED = 'debug_image/compressed'
 
+PATIENCE_S = 2.0
+"""New settings and resets wait so long for the frame that is being segmented; then it is given
+up."""
+
 
 class Outputs(Protocol):
     """Where the messages go."""
@@ -72,18 +76,41 @@ class FrameProcessor:
 
     ``track`` is called by one thread alone, ``answer`` by one thread alone, everything else from
     anywhere. Changes of settings and resets are noted and done between two frames.
+
+    A segmentation cannot be interrupted. Where one does not end, the next change leaves it alone
+    with its pipeline and goes on with a new one; ``abandon`` then has to see to it that another
+    thread calls ``answer``. What is not published is not counted as answered.
+
+    Parameters
+    ----------
+    config
+        Settings of the node.
+    types
+        Message classes.
+    outputs
+        Where the messages go.
+    statistics
+        What is counted.
+    warn
+        Takes a sentence about a problem.
+    now
+        The node's clock in nanoseconds.
+    abandon
+        Called in the thread of ``track`` when a segmentation is given up.
+
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
-                 statistics: Statistics, warn: Callable[[str], None],
-                 now: Callable[[], int]) -> None:
-        """Make the pipeline; ``now`` is the node's clock in nanoseconds."""
+                 statistics: Statistics, warn: Callable[[str], None], now: Callable[[], int],
+                 abandon: Callable[[], None] = lambda: None) -> None:
+        """Make the pipeline."""
         self._config = config
         self._types = types
         self._outputs = outputs
         self._statistics = statistics
         self._warn = warn
         self._now = now
+        self._abandon = abandon
         self._pipeline = MotionPipeline(config, config.seed)
         self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
@@ -105,7 +132,7 @@ class FrameProcessor:
             self._next_config = config
 
     def close(self) -> None:
-        """Publish nothing any more, not even what is being worked on."""
+        """Publish nothing more, not even what is being worked on; there is no way back."""
         self._closed = True
 
     def take_camera_info(self, message: Any) -> None:
@@ -147,13 +174,17 @@ class FrameProcessor:
         try:
             camera = self._camera_for((width, height), frame_id)
             with self._answering:
-                if item.resets != self._resets:
+                if self._is_stale(item):
                     return
-                self._pipeline.camera = camera
-                result = self._pipeline.segment(item.tracked)
-            if not self._closed:
-                self._publish(item.image, result, camera, frame_id)
+                pipeline = self._pipeline
+                pipeline.camera = camera
+                result = pipeline.segment(item.tracked)
+            if self._is_stale(item):
+                return
+            self._publish(item.image, result, camera, frame_id)
         except Exception:
+            if self._is_stale(item):
+                return
             self.reset()
             raise
         self._account(result, item)
@@ -162,19 +193,48 @@ class FrameProcessor:
         """Report an exception that left ``process``."""
         self._report('failed', f'started afresh after an error: {type(error).__name__}: {error}')
 
+    def _is_stale(self, item: TrackedImage) -> bool:
+        """Whether an image was tracked before the last reset, or nobody waits for it any more."""
+        return self._closed or item.resets != self._resets
+
     def _apply_changes(self) -> None:
         with self._lock:
             config, self._next_config = self._next_config, None
             reset, self._reset_wanted = self._reset_wanted, False
         if config is None and not reset:
             return
-        with self._answering:
+        if not self._answering.acquire(timeout=PATIENCE_S):
+            self._start_over(config or self._config)
+            return
+        try:
             if config is not None:
-                self._config = config
                 self._pipeline.reconfigure(config)
+                self._config = config
             if reset:
                 self._resets += 1
                 self._pipeline.reset()
+        except Exception as error:
+            # Settings are checked before they come here. All the same, half of them would be
+            # worse than none.
+            self._report('failed', f'started over, because new settings could not be taken: '
+                                   f'{type(error).__name__}: {error}')
+            self._replace_pipeline(self._config)
+        finally:
+            self._answering.release()
+
+    def _start_over(self, config: NodeConfig) -> None:
+        """Leave a segmentation that does not end alone, and go on without it."""
+        self._replace_pipeline(config)
+        self._config = config
+        self._answering = threading.Lock()
+        self._abandon()
+        self._report('abandoned', 'gave up a frame whose segmentation held up new settings or a '
+                                  f'reset for more than {PATIENCE_S:g} s')
+
+    def _replace_pipeline(self, config: NodeConfig) -> None:
+        pipeline = MotionPipeline(config, config.seed)
+        self._resets += 1
+        self._pipeline = pipeline
 
     def _decode(self, message: Any) -> ImageArray:
         stamp = stamp_of(message.header)
@@ -190,9 +250,9 @@ class FrameProcessor:
 
     def _publish(self, image: ImageArray, result: FrameResult, camera: Camera | None,
                  frame_id: str) -> None:
-        wanted, types = self._outputs.wanted, self._types
+        wanted, types, publish = self._outputs.wanted, self._types, self._send
         header = header_of(types, result.stamp, frame_id)
-        pair, publish = result.correspondences, self._outputs.publish
+        pair = result.correspondences
         if wanted(KEYPOINTS) or wanted(MARKERS):
             camera = camera or Camera.guess(pair.image_size)
             rays = camera.rays(pair.x2)
@@ -209,6 +269,10 @@ class FrameProcessor:
             if wanted(DEBUG_COMPRESSED):
                 publish(DEBUG_COMPRESSED,
                         encode_compressed(types, header, overlay, self._config.jpeg_quality))
+
+    def _send(self, name: str, message: Any) -> None:
+        self._outputs.publish(name, message)
+        self._statistics.count('published')
 
     def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
         """Return the calibration if there is one and it belongs to the image."""
@@ -231,5 +295,7 @@ class FrameProcessor:
                 len(result.correspondences), result.segmentation.n_motions, result.reason)
 
     def _report(self, kind: str, sentence: str) -> None:
+        if self._closed:
+            return  # another one has taken its place
         self._statistics.problem(kind, sentence)
         self._warn(sentence)

@@ -7,19 +7,44 @@ from pathlib import Path
 
 import cv2
 
+from gdm_motion_seg.decoding import decode_file
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.tracking.image import GreyImage
 
+MAX_PIXELS = 40_000_000
+"""Larger masks are refused: no image is as large, by default."""
+
+_kept: dict[str, GreyImage] = {}
+
 
 def load_mask(path: str) -> GreyImage | None:
-    """Read a mask image, zero where nothing may be tracked; None for an empty path."""
+    """Return the mask of a path, zero where nothing may be tracked; None for an empty path."""
     if not path:
         return None
-    if not Path(path).is_file():
-        raise InputError(f'mask_path must be an image file, but there is no file {path!r}')
-    mask = cv2.imread(path, cv2.IMREAD_GRAYSCALE)
-    if mask is None:
-        raise InputError(f'mask_path must be an image file, but {path!r} cannot be read as one')
+    kept = _kept.get(path)
+    return read_mask(path) if kept is None else kept
+
+
+def read_mask(path: str) -> GreyImage:
+    """Read a mask image, or raise an InputError that says why it is none."""
+    try:
+        if not Path(path).is_file():
+            raise InputError(f'there is no file {path[:200]!r}')
+        mask = decode_file(Path(path), cv2.IMREAD_GRAYSCALE, MAX_PIXELS)
+    except (OSError, ValueError, InputError) as error:
+        reason = getattr(error, 'strerror', None) or error
+        raise InputError(f'mask_path must be an image file, but {reason}') from None
     if not mask.any():
         raise InputError(f'mask_path is black all over, so nothing could be tracked: {path!r}')
     return mask
+
+
+def keep_mask(path: str, mask: GreyImage | None) -> None:
+    """
+    Let :func:`load_mask` return this mask for a path from now on.
+
+    The file of a mask that was accepted is not opened again: it may have changed or vanished.
+    """
+    _kept.clear()
+    if path and mask is not None:
+        _kept[path] = mask

@@ -75,9 +75,9 @@ def legend_lines(result: FrameResult) -> list[LegendLine]:
         lines.append(LegendLine(OUTLIER_BGR, f'-  {outliers} outliers'))
     if result.has_pair:
         seconds = (result.stamp - result.previous_stamp) / 1e9
-        took = 1e3 * sum(result.seconds.values())
+        took = f'; took {1e3 * sum(result.seconds.values()):.0f} ms' if result.seconds else ''
         frames = f'{result.gap} frame' + ('s' if result.gap > 1 else '')
-        lines.append(LegendLine(None, f'gap {frames}, {seconds:.2f} s; took {took:.0f} ms'))
+        lines.append(LegendLine(None, f'gap {frames}, {seconds:.2f} s{took}'))
     if result.reason:
         lines.append(LegendLine(None, result.reason))
     return lines

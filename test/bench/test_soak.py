@@ -9,6 +9,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
@@ -20,6 +21,22 @@ from gdm_motion_seg_tools.bench.soak import Sample, summarise
 from gdm_motion_seg_tools.synth.scene_bags import camera_info, SceneOptions
 
 PERIOD = 33_333_333
+
+
+ACTIONS = {'reset': lambda: None}
+
+
+def test_an_action_that_fails_is_counted(monkeypatch):
+    def fail():
+        raise GdmMotionSegError('no answer')
+
+    monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
+    monkeypatch.setattr(injection, 'FAULTS', {'raw': {}})
+    injector = FaultInjector('raw', 'image', PERIOD, lambda _: (True, True),
+                             np.random.default_rng(0), {'reset': fail})
+    for topic, raw in stream('raw', 5):
+        assert injector(topic, raw) == [raw]
+    assert injector.failed_actions == ['reset: no answer']
 
 
 def stream(transport, count):
@@ -38,8 +55,8 @@ def stream(transport, count):
 
 def injected(transport, count, recovered=True, seed=0):
     """Play a stream; return what was published, and the aftermaths."""
-    injector = FaultInjector(transport, 'image', PERIOD, lambda aftermath: recovered,
-                             np.random.default_rng(seed))
+    injector = FaultInjector(transport, 'image', PERIOD, lambda aftermath: (recovered, recovered),
+                             np.random.default_rng(seed), ACTIONS)
     published = [(raw, injector(topic, raw)) for topic, raw in stream(transport, count)]
     finished = []
     while not injector.finished.empty():
@@ -54,8 +71,9 @@ def test_every_fault_comes_once_in_a_round(monkeypatch, transport, faults):
     monkeypatch.setattr(injection, 'GOOD_FRAMES', (2, 4))
     finished = injected(transport, 600)[1]
     assert finished[0].fault == NOTHING
-    first_round = Counter(aftermath.fault for aftermath in finished[1:1 + len(faults)])
-    assert first_round == Counter(fault.name for fault in faults)
+    expected = Counter([*(fault.name for fault in faults), *ACTIONS])
+    first_round = Counter(aftermath.fault for aftermath in finished[1:1 + expected.total()])
+    assert first_round == expected
 
 
 def test_good_frames_pass_unchanged_and_are_known_by_their_stamps(monkeypatch):

@@ -266,14 +266,14 @@ def test_ctrl_c_in_a_video_ends_it_and_leaves_nothing(here, inputs):
     for i in range(20000):
         (here / 'long' / f'{i}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
     with started('video', 'long', '--out', 'out') as process:
-        assert interrupted(process, lambda: [*here.glob('.out.*/out/overlay.mp4')]) == (130, '')
+        assert interrupted(process, lambda: [*here.glob('out/.unfinished/out/overlay.mp4')]) == (130, '')
     assert names(here) == ['in', 'long']
 
 
 def test_ctrl_c_in_a_bag_ends_it_and_leaves_nothing(here):
     write_bag(here / 'long', pictures() * 600)
     with started('bag', 'long', '--out', 'out', '--no-video') as process:
-        assert interrupted(process, lambda: [*here.glob('.out.*/out/keypoints.csv')]) == (130, '')
+        assert interrupted(process, lambda: [*here.glob('out/.unfinished/out/keypoints.csv')]) == (130, '')
     assert names(here) == ['in', 'long']
 
 

@@ -3,6 +3,11 @@
 
 """The command ``replay``, over real DDS."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
@@ -96,6 +101,21 @@ def test_what_was_latched_when_recorded_reaches_those_who_come_late(tmp_path, qu
                 QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL
                            if topic == '/map' else DurabilityPolicy.VOLATILE))
         assert wait_until(lambda: late == ['/map'], 30)
+
+
+def test_ctrl_c_however_often_ends_a_replay_with_exit_code_0(small_bag, tmp_path):
+    log = tmp_path / 'log'
+    with Session() as session, log.open('wb') as output:
+        recorder = Recorder(session.node, {'/camera/image_raw': 'sensor_msgs/msg/Image'})
+        player = subprocess.Popen(
+            [sys.executable, '-m', 'gdm_motion_seg', 'replay', str(small_bag[0]), '--loop',
+             '--reliable'], stdout=output, stderr=output, env={**os.environ, **dds_environment()})
+        assert recorder.wait_for(lambda: len(recorder.records('/camera/image_raw')) > 2, 120)
+        for _ in range(50):
+            player.send_signal(signal.SIGINT)
+        assert player.wait(60) == 0
+        recorder.close()
+    assert 'Traceback' not in log.read_text()
 
 
 @pytest.mark.parametrize('words, complaint', [

@@ -4,6 +4,7 @@
 """Outputs are whole or not there."""
 
 import os
+from pathlib import Path
 import resource
 import signal
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.output import output_file, output_folder
+from gdm_motion_seg.io.output import MARK, output_file, output_folder, UNFINISHED
 from gdm_motion_seg.io.videos import VideoWriter
 
 
@@ -19,12 +20,108 @@ def names(folder):
     return sorted(p.name for p in folder.iterdir())
 
 
-def test_a_folder_appears_only_when_it_is_finished(tmp_path):
-    with output_folder(tmp_path / 'deep' / 'out') as folder:
+def test_a_folder_is_taken_at_the_start_and_filled_when_it_is_finished(tmp_path):
+    out = tmp_path / 'deep' / 'out'
+    with output_folder(out) as folder:
         (folder / 'a').write_text('1')
-        assert not (tmp_path / 'deep' / 'out').exists()
-    assert (tmp_path / 'deep' / 'out' / 'a').read_text() == '1'
-    assert names(tmp_path / 'deep') == ['out']
+        assert out.is_dir() and not (out / 'a').exists()
+        assert folder.name == 'out', 'bags name their files after it'
+    assert (out / 'a').read_text() == '1'
+    assert names(out) == [MARK, 'a'] and names(tmp_path / 'deep') == ['out']
+
+
+def test_a_second_run_with_the_same_output_is_refused_at_its_start(tmp_path):
+    with output_folder(tmp_path / 'out') as folder:
+        (folder / 'first').touch()
+        for overwrite in (False, True):
+            with pytest.raises(InputError, match='is being written by another run'), \
+                    output_folder(tmp_path / 'out', overwrite):
+                pass
+    assert names(tmp_path / 'out') == [MARK, 'first']
+    with output_file(tmp_path / 'a.json') as file:
+        file.write_text('1')
+        with pytest.raises(InputError, match='exists already'), output_file(tmp_path / 'a.json'):
+            pass
+    assert (tmp_path / 'a.json').read_text() == '1'
+
+
+def test_files_that_appear_during_a_run_stay(tmp_path):
+    out = tmp_path / 'out'
+    with output_folder(out) as folder:
+        (folder / 'a').write_text('ours')
+        (out / 'notes.txt').write_text('theirs')
+    assert (out / 'notes.txt').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
+    with pytest.raises(InputError, match='put there by somebody else'), \
+            output_folder(out, overwrite=True) as folder:
+        (folder / 'b').write_text('ours')
+        (out / 'b').write_text('theirs')
+    assert (out / 'b').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
+    file = tmp_path / 'a.json'
+    with pytest.raises(InputError, match='replaced by somebody else'), output_file(file) as mine:
+        mine.write_text('ours')
+        file.unlink()
+        file.write_text('theirs')
+    assert file.read_text() == 'theirs'
+
+
+def test_to_overwrite_removes_the_files_of_the_earlier_run_and_no_others(tmp_path):
+    out = tmp_path / 'out'
+    with output_folder(out) as folder:
+        (folder / 'answers').mkdir()
+        (folder / 'answers' / 'old.mcap').touch()
+        (folder / 'gone').mkdir()
+        (folder / 'gone' / 'old').touch()
+    (out / 'answers' / 'thesis.tex').touch()
+    with output_folder(out, overwrite=True) as folder:
+        (folder / 'answers').mkdir()
+        (folder / 'answers' / 'new.mcap').touch()
+    assert names(out / 'answers') == ['new.mcap', 'thesis.tex']
+    assert names(out) == [MARK, 'answers']
+
+
+def test_a_folder_of_which_nobody_knows_what_was_ours_is_not_overwritten(tmp_path):
+    (tmp_path / MARK).touch()
+    (tmp_path / 'a').touch()
+    with pytest.raises(InputError, match='remove it first'), output_folder(tmp_path, True):
+        pass
+    (tmp_path / MARK).write_text('{"files": ["../outside", "/etc/passwd", "a"]}')
+    outside = tmp_path.parent / 'outside'
+    outside.touch()
+    with output_folder(tmp_path, overwrite=True) as folder:
+        (folder / 'b').touch()
+    assert outside.exists() and names(tmp_path) == [MARK, 'b']
+
+
+def test_an_empty_folder_is_filled_where_it_is_as_a_mount_point_must_be(tmp_path):
+    out = tmp_path / 'mounted'
+    out.mkdir()
+    inode = out.stat().st_ino
+    tmp_path.chmod(0o555)
+    try:
+        with output_folder(out) as folder:
+            (folder / 'a').touch()
+    finally:
+        tmp_path.chmod(0o755)
+    assert out.stat().st_ino == inode and names(out) == [MARK, 'a']
+
+
+def test_what_a_killed_run_left_does_not_stand_in_the_way(tmp_path):
+    out = tmp_path / 'out'
+    (out / UNFINISHED / 'out').mkdir(parents=True)
+    (out / UNFINISHED / 'out' / 'half').touch()
+    (out / MARK).touch()
+    with output_folder(out) as folder:
+        (folder / 'a').touch()
+    assert names(out) == [MARK, 'a']
+
+
+def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
+    pipe = tmp_path / 'pipe'
+    os.mkfifo(pipe)
+    for path in (pipe, Path('/dev/null')):
+        with pytest.raises(InputError, match='no regular file'), output_file(path, True):
+            pass
+    assert pipe.is_fifo() and Path('/dev/null').is_char_device()
 
 
 @pytest.mark.parametrize('error', [KeyboardInterrupt, InputError('x'), OSError(28, 'full')])

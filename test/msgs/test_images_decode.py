@@ -4,6 +4,7 @@
 """Image messages to arrays: every encoding, every way in which a header can lie."""
 
 from types import SimpleNamespace
+from zlib import crc32
 
 import cv2
 import numpy as np
@@ -15,6 +16,7 @@ from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import (decode_compressed, decode_image, encode_compressed,
                                         encode_image, ENCODINGS)
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg_tools.bench.faults import hidden_size, many_scans, Moment
 
 HEIGHT, WIDTH = 6, 8
 RNG = np.random.default_rng(0)
@@ -211,6 +213,43 @@ def test_compressed_data_that_cannot_be_used_is_refused_with_the_reason(sent, re
     with pytest.raises(InputError, match='.') as caught:
         decode_compressed(sent)
     assert reason in str(caught.value)
+
+
+def png_with(kind, count):
+    """Return a small PNG with chunks of a kind before its pixels."""
+    data = compressed(BGR).data
+    chunk = (0).to_bytes(4, 'big') + kind + crc32(kind).to_bytes(4, 'big')
+    return bytes(data[:33]) + chunk * count + bytes(data[33:])
+
+
+def moment():
+    """Return a moment of a stream, for faults."""
+    return Moment(rosbags_types(), np.tile(BGR, (40, 40, 1)), 10**9, 1, 'camera',
+                  np.random.default_rng(0))
+
+
+@pytest.mark.parametrize('data, reason', [
+    (hidden_size(moment())[0].data, 'the marker 00 at byte 2, which does not belong there'),
+    (hidden_size(moment(), 64)[0].data, 'the marker 00 at byte 2, which does not belong there'),
+    (many_scans(moment())[0].data, 'scans, too many'),
+    (b'\xff\xd8\xff\xd0' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker d0'),
+    (b'\xff\xd8\xff\xe0\x00\x01' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker e0'),
+    (png_with(b'acTL', 1), 'an animation'), (png_with(b'zTXt', 17), 'compressed texts'),
+], ids=['hidden size', 'hidden size that would be small', 'a thousand scans',
+        'restart in the header', 'length below 2', 'animation', 'packed texts'])
+def test_what_a_decoder_would_skip_repair_or_unpack_without_bound_is_refused(data, reason):
+    with pytest.raises(InputError, match='.') as caught:
+        decode_compressed(compressed(BGR, data=bytes(data)))
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize('flags', [
+    [], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1], [cv2.IMWRITE_JPEG_OPTIMIZE, 1],
+    [cv2.IMWRITE_JPEG_RST_INTERVAL, 2]], ids=['baseline', 'progressive', 'optimised', 'restarts'])
+def test_every_usual_kind_of_jpeg_is_taken(flags):
+    picture = np.tile(BGR, (10, 10, 1))
+    data = cv2.imencode('.jpg', picture, flags)[1].tobytes()
+    assert decode_compressed(compressed(BGR, data=data)).shape == picture.shape
 
 
 def test_a_png_with_a_broken_body_is_refused():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.warm_up import warm_up
+from gdm_motion_seg.warm_up import warm_up
 from gdm_motion_seg_tools.bench.faults import Moment
 from gdm_motion_seg_tools.synth.render import Renderer
 from gdm_motion_seg_tools.synth.scenes import scene_named

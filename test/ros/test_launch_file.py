@@ -66,11 +66,13 @@ def test_by_default_only_the_node_is_started_by_the_wall_clock(module):
     assert parameters_of(context, nodes[0]) == {'use_sim_time': False}
 
 
-def test_a_bag_is_played_with_its_clock_and_without_a_shell(module):
-    context, actions = actions_for(module, bag='/a folder/; rm -rf', bag_loop='true')
+def test_a_bag_is_played_with_its_clock_and_without_a_shell(module, tmp_path):
+    bag = tmp_path / 'a folder; rm -rf'
+    bag.mkdir()
+    context, actions = actions_for(module, bag=str(bag), bag_loop='true')
     player = next(a for a in actions if type(a) is launch.actions.ExecuteProcess)
     words = [''.join(part.perform(context) for part in word) for word in player.cmd]
-    assert '/a folder/; rm -rf' in words
+    assert str(bag) in words
     assert {'--clock', '--loop', '--wait'} <= set(words)
     assert not player.shell
     node = next(a for a in actions if isinstance(a, module.LifecycleNode))
@@ -105,8 +107,8 @@ def words_of(context, action):
     return [''.join(part.perform(context) for part in word) for word in action.cmd]
 
 
-def test_the_bag_waits_for_this_node_and_does_not_play_its_old_answers(module):
-    context, actions = actions_for(module, bag='b', namespace='robot/front')
+def test_the_bag_waits_for_this_node_and_does_not_play_its_old_answers(module, tmp_path):
+    context, actions = actions_for(module, bag=str(tmp_path), namespace='robot/front')
     words = words_of(context, next(a for a in actions
                                    if type(a) is launch.actions.ExecuteProcess))
     assert words[words.index('--wait-for') + 1] == '/robot/front/motion_seg'
@@ -128,8 +130,9 @@ def test_a_relative_image_topic_is_the_same_for_rviz_as_for_the_node(module):
     assert ('/image', '/robot/cam/image') in pairs
 
 
-def test_a_missing_parameter_file_and_a_missing_rviz_are_said_before_anything_starts(module,
-                                                                                     monkeypatch):
+def test_a_missing_file_bag_or_rviz_is_said_before_anything_starts(module, monkeypatch):
+    with pytest.raises(RuntimeError, match='bag: nothing does not exist'):
+        actions_for(module, bag='nothing')
     with pytest.raises(RuntimeError, match='params_file: nothing.yaml does not exist'):
         actions_for(module, params_file='nothing.yaml')
 

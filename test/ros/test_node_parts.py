@@ -3,18 +3,22 @@
 
 """The node's parts by themselves: worker, measurements, health, throttle, processor."""
 
+import os
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gdm_motion_seg.msgs.diagnostics import ERROR, OK, WARN
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
+from gdm_motion_seg.ros.shared_memory import shared_memory_problem
 from gdm_motion_seg.ros.throttle import Throttle
 from gdm_motion_seg.ros.worker import NewestWins, Relay
 from gdm_motion_seg.settings import with_flat
@@ -89,6 +93,31 @@ def test_a_worker_that_hangs_is_reported_and_does_not_hold_up_the_stop():
     assert begun.wait(WAIT_S)
     assert worker.stop(0.05) is False
     release.set()
+    assert worker.stop(WAIT_S)
+
+
+def test_a_call_that_hangs_is_abandoned_and_another_thread_goes_on():
+    begun, release, done = threading.Event(), threading.Event(), []
+
+    def handle(item):
+        if item == 'hangs':
+            begun.set()
+            assert release.wait(WAIT_S)
+        done.append((item, threading.current_thread()))
+
+    worker = NewestWins(handle, print)
+    worker.put('hangs')
+    assert begun.wait(WAIT_S)
+    worker.abandon()
+    worker.put('next')
+    assert soon(lambda: [item for item, _ in done] == ['next'])
+    release.set()
+    assert soon(lambda: len(done) == 2)
+    old = done[1][1]
+    old.join(WAIT_S)
+    assert not old.is_alive(), 'the old thread ends with its call'
+    worker.put('last')
+    assert soon(lambda: done[-1] == ('last', done[0][1]))
     assert worker.stop(WAIT_S)
 
 
@@ -167,12 +196,26 @@ def test_the_watchdog_goes_to_error_while_images_come_without_an_answer():
     ('active', 1.0, Source('/i', 0), OK, 'waiting for the first image on /i'),
     ('active', 9.0, Source('/i', 0), WARN, 'nobody publishes on /i'),
     ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, though somebody publishes'),
+    ('active', 9.0, Source('/i', 0, '', ('/a', '/b')), WARN,
+     'nobody publishes on /i; there are images on /a, /b'),
     ('active', 1.0, Source('/i', 1, 'bad match'), ERROR, 'bad match'),
 ])
 def test_the_diagnostics_say_what_is_wrong_with_the_images(state, active_for, source, level,
                                                            message):
     health = input_health('n', state, active_for, source, Statistics().snapshot(), 5.0)
     assert (health.level, health.message) == (level, message)
+
+
+def test_too_little_shared_memory_is_said(monkeypatch):
+    def space(free):
+        return lambda folder: SimpleNamespace(f_bavail=free, f_frsize=1)
+
+    monkeypatch.setattr(os, 'statvfs', space(200_000))
+    assert '/dev/shm has only 0.2 MiB free' in shared_memory_problem()
+    monkeypatch.setattr(os, 'statvfs', space(64 * 2**20))
+    assert shared_memory_problem() == ''
+    monkeypatch.undo()
+    assert shared_memory_problem('/nowhere') == ''
 
 
 def test_a_problem_is_said_once_in_a_while_and_another_one_at_once():
@@ -202,13 +245,72 @@ class Nowhere:
         self.names.append(name)
 
 
-def processor_with(scene, **changes):
+def processor_with(scene, abandon=lambda: None, **changes):
     """Return a processor, its statistics, outputs and what it said."""
     config = with_flat(NodeConfig(), {**scene.settings, **changes})
     statistics, outputs, said = Statistics(), Nowhere(), []
     processor = FrameProcessor(config, rosbags_types(), outputs, statistics, said.append,
-                               time.time_ns)
+                               time.time_ns, abandon)
     return processor, statistics, outputs, said
+
+
+@pytest.mark.parametrize('change', ['reset', 'settings'])
+def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_frames(
+        scene, monkeypatch, change):
+    begun, release, threads = threading.Event(), threading.Event(), []
+    processor, statistics, outputs, said = processor_with(
+        scene, lambda: relay.abandon_second())
+
+    def hangs(tracked):
+        begun.set()
+        threads.append(threading.current_thread())
+        assert release.wait(WAIT_S)
+        raise ValueError('too late to matter')
+
+    monkeypatch.setattr(processor_module, 'PATIENCE_S', 0.01)
+    monkeypatch.setattr(processor._pipeline, 'segment', hangs)
+    relay = Relay(processor.track, processor.answer, processor.failed, statistics.passed_over)
+    arrivals = [Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in range(2)]
+    relay.put(arrivals[0])
+    assert begun.wait(WAIT_S)
+    if change == 'reset':
+        processor.reset()
+    else:
+        processor.reconfigure(with_flat(NodeConfig(), {**scene.settings,
+                                                       'tracking.max_tracks': 50}))
+    relay.put(arrivals[1])
+    assert soon(lambda: outputs.names == [KEYPOINTS])
+    assert 'gave up a frame' in said[0]
+    release.set()
+    threads[0].join(WAIT_S)
+    assert relay.stop(WAIT_S)
+    assert outputs.names == [KEYPOINTS] and len(said) == 1, 'what was given up is silent'
+    counts = statistics.snapshot().counts
+    assert (counts['answered'], counts['published'], counts['abandoned']) == (1, 1, 1)
+
+
+def test_what_is_not_published_is_not_counted_as_answered(scene):
+    processor, statistics, outputs, _ = processor_with(scene)
+    processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
+    processor.close()
+    processor.process(Arrival(scene.moment(rosbags_types(), 1).message(), 0.0))
+    assert statistics.snapshot().counts['answered'] == 1
+
+
+def test_settings_that_cannot_be_taken_leave_the_old_ones_as_a_whole(scene, monkeypatch):
+    processor, statistics, outputs, said = processor_with(scene)
+    processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
+
+    def half(config):
+        processor._pipeline.config = config
+        raise OSError('gone')
+
+    monkeypatch.setattr(processor._pipeline, 'reconfigure', half)
+    processor.reconfigure(with_flat(NodeConfig(), {**scene.settings, 'tracking.max_tracks': 50}))
+    processor.process(Arrival(scene.moment(rosbags_types(), 1).message(), 0.0))
+    assert 'new settings could not be taken: OSError: gone' in said[0]
+    assert processor._pipeline.config.tracking.max_tracks == 500
+    assert statistics.snapshot().counts['answered'] == 2
 
 
 def test_an_exception_in_the_pipeline_is_reported_counted_and_the_state_reset(scene, monkeypatch):

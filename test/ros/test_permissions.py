@@ -11,6 +11,8 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / 'docs' / 'ros.md'
 NAME = '/motion_seg'
+COMPRESSED = '/camera/image_raw/compressed'
+"""The image topic where image_transport is compressed."""
 REMAPPED = {'/image': '/camera/image_raw', '/camera_info': '/camera/camera_info'}
 
 
@@ -42,9 +44,10 @@ def test_the_policy_lists_what_an_active_node_uses():
         node.destroy_node()
         rclpy.shutdown(context=context)
     policy = documented()
+    assert COMPRESSED in policy['subscribe']
     for kind, found in used.items():
         names = {REMAPPED.get(name, name) for name, _ in found}
         assert names <= policy[kind], kind
         # The clock is for use_sim_time; some distributions have more services than others.
-        assert policy[kind] - names <= {'/clock', '/parameter_events',
+        assert policy[kind] - names <= {COMPRESSED, '/clock', '/parameter_events',
                                         f'{NAME}/get_type_description'}

@@ -3,10 +3,16 @@
 
 """Signals end the node, whenever and however many of them come."""
 
+from functools import partial
 from itertools import cycle
+import os
 from pathlib import Path
 import re
+import resource
 import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -14,7 +20,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from lifecycle_msgs.srv import GetState  # noqa: E402, I100
 
-from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402, I100
+from gdm_motion_seg.ros.process import dds_environment, NodeProcess  # noqa: E402, I100
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
 BOTH = (signal.SIGINT, signal.SIGTERM)
@@ -42,6 +48,34 @@ def test_after_a_signal_the_node_is_gone_from_the_graph_and_from_shared_memory(s
         # A node that only vanishes is believed to live for twenty seconds more.
         assert wait_until(lambda: 'motion_seg' not in session.node.get_node_names(), 10)
     assert own and not [path for path in own if path.exists()]
+
+
+@pytest.mark.parametrize('after', (0.3, 1.0, 1.8, 3.0, 6.0))
+def test_a_signal_at_any_moment_of_a_cold_start_ends_the_node(tmp_path, monkeypatch, after):
+    monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'cache'))
+    monkeypatch.setenv('PYTHONPYCACHEPREFIX', str(tmp_path / 'cache'))
+    with NodeProcess(log=tmp_path / 'log') as node:
+        time.sleep(after)
+        node.process.terminate()
+        # Before the handler is installed, the signal itself ends the process.
+        assert node.process.wait(60) in (0, -signal.SIGTERM)
+        assert 'Traceback' not in node.output()
+
+
+def test_a_node_that_has_too_little_memory_ends_and_obeys_sigterm(tmp_path):
+    limit = partial(resource.setrlimit, resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
+    log = tmp_path / 'log'
+    with log.open('wb') as output:
+        process = subprocess.Popen([sys.executable, '-m', 'gdm_motion_seg.ros.main'],
+                                   stdout=output, stderr=output, preexec_fn=limit,
+                                   env={**os.environ, **dds_environment()})
+    try:
+        code = process.wait(8)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        code = process.wait(60)
+    assert code in (2, -signal.SIGTERM), log.read_text()
+    assert 'Traceback' not in log.read_text()
 
 
 @pytest.mark.parametrize('number', BOTH)

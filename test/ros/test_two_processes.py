@@ -6,6 +6,8 @@
 import threading
 import time
 
+import cv2
+import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
@@ -84,9 +86,9 @@ def change_state(session, transition):
         return state(session) == STATE_AFTER[transition]
 
 
-def state(session):
-    """Return the node's state in the life cycle."""
-    return session.call(GetState, '/motion_seg/get_state', GetState.Request(), 180) \
+def state(session, node='/motion_seg'):
+    """Return a node's state in the life cycle."""
+    return session.call(GetState, f'{node}/get_state', GetState.Request(), 180) \
         .current_state.label
 
 
@@ -131,27 +133,60 @@ def test_configure_activate_deactivate_cleanup_ten_times_with_images_leaves_noth
     assert memory[-1] - memory[1] < 20, memory
 
 
-def test_an_impossible_transition_does_not_take_the_node_down(session, tmp_path):
-    with NodeProcess({'autostart': False}, log=tmp_path / 'log') as node:
-        assert state(session) == 'unconfigured'
-        request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
-        try:
-            assert not session.call(ChangeState, '/motion_seg/change_state', request, 1.0,
-                                    ONCE).success
-        except GdmMotionSegError as error:  # rclpy of Jazzy sends no response then
-            assert 'did not answer' in str(error)
-        assert state(session) == 'unconfigured'
+@pytest.mark.parametrize('transition', [
+    Transition(id=Transition.TRANSITION_ACTIVATE), Transition(label='activate'),
+    Transition(id=Transition.TRANSITION_CLEANUP), Transition(id=250), Transition(label='fly')],
+    ids=str)
+def test_a_transition_that_is_not_possible_now_is_refused_in_a_response(session, idle, transition):
+    request = ChangeState.Request(transition=transition)
+    assert not session.call(ChangeState, f'{IDLE}/change_state', request, 60).success
+    assert state(session, IDLE) == 'unconfigured'
+    assert 'Traceback' not in idle.output()
+
+
+IDLE = '/idle/motion_seg'
+
+
+@pytest.fixture(scope='module')
+def idle(session, tmp_path_factory):
+    """Give a node that nobody has configured."""
+    log = tmp_path_factory.mktemp('idle') / 'log'
+    with NodeProcess({'autostart': False}, log=log, arguments=['-r', '__ns:=/idle']) as node:
+        assert state(session, IDLE) == 'unconfigured'
+        yield node
         assert node.stop() == 0
-        assert 'Traceback' not in node.output()
+
+
+ENDLESS = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
+           'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000, 'segmentation.gdm.n2': 1000}
+"""Settings with which a frame takes many minutes."""
+
+
+def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp_path, recorder):
+    images = camera(session)
+    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
+        assert wait_until(images.get_subscription_count, 120), node.output()
+        assert recorder.wait_for_publishers(180), node.output()
+        feed(scene, images, recorder, [0])
+        images.publish(scene.moment(ros_types(), 1).message())
+        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+        assert change_state(session, Transition.TRANSITION_DEACTIVATE)
+        assert 'gave up a frame' in node.output()
+        assert set_parameters(session, segmentation__method='gdm').successful
+        assert change_state(session, Transition.TRANSITION_ACTIVATE)
+        assert wait_until(images.get_subscription_count, 60), node.output()
+        feed(scene, images, recorder, range(2, 5))
+        assert recorder.wait_for(lambda: values_of(recorder).get('answered') == '4', 60)
+        assert len(rows_from_cloud(recorder.last(KEYPOINTS)))
+        assert values_of(recorder)['published'] == '4'
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
 
 
 def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
         session, scene, tmp_path, recorder, record_testsuite_property):
     images = camera(session)
-    endless = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
-               'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000,
-               'segmentation.gdm.n2': 1000, **RELIABLE}
-    with NodeProcess(endless, log=tmp_path / 'log') as node:
+    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
         assert wait_until(images.get_subscription_count, 120), node.output()
         assert recorder.wait_for_publishers(180), node.output()
         feed(scene, images, recorder, [0])
@@ -225,11 +260,65 @@ def test_a_parameter_that_may_change_takes_effect_between_two_frames(session, ru
     ({'colour': 3}, 'undeclared'),
     ({'tracking__mask_path': '/nowhere/mask.png'}, 'there is no file'),
     ({'tracking__frame_gap': 3, 'segmentation__method': 'magic'}, 'must be one of'),
+    ({'tracking__mask_path': '/' + 300 * 'x'}, 'File name too long'),
+    ({'tracking__mask_path': 'null\0byte'}, 'mask_path must be an image file'),
+    ({'tracking__mask_path': '/proc/self/mem'}, 'mask_path must be an image file'),
+    ({'segmentation__method': 'gdm-paper'}, 'n_motions must be at least 1'),
 ])
 def test_a_bad_value_is_refused_with_a_reason(session, running, values, reason):
     result = set_parameters(session, **values)
     assert not result.successful
     assert reason in result.reason
+
+
+@pytest.mark.parametrize('width, height', [(40000, 30000), (20000, 20000)])
+def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(
+        session, running, tmp_path, width, height):
+    data = bytearray(cv2.imencode('.png', np.full((8, 8), 255, np.uint8))[1].tobytes())
+    data[16:24] = width.to_bytes(4, 'big') + height.to_bytes(4, 'big')
+    path = tmp_path / 'mask.png'
+    path.write_bytes(data)
+    result = set_parameters(session, tracking__mask_path=str(path))
+    assert not result.successful and f'{width} x {height} pixels' in result.reason
+
+
+def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, running, scene,
+                                                                 tmp_path):
+    node, images, listener = running
+    path = tmp_path / 'mask.png'
+    half = np.full((240, 320), 255, np.uint8)
+    half[:, :160] = 0
+    cv2.imwrite(str(path), half)
+    assert set_parameters(session, tracking__mask_path=str(path)).successful
+    path.unlink()
+    assert set_parameters(session, tracking__max_tracks=400, jpeg_quality=70).successful
+    feed(scene, images, listener, range(8), start=7 * 10**12)
+    rows = rows_from_cloud(listener.last(KEYPOINTS))
+    assert len(rows) and rows['u_prev'].min() > 150
+    assert set_parameters(session, tracking__mask_path='', tracking__max_tracks=500).successful
+    assert not set_parameters(session, tracking__mask_path=str(path)).successful
+
+
+def test_a_parameter_of_a_type_that_does_not_exist_is_refused_in_a_response(session, running):
+    request = SetParametersAtomically.Request(parameters=[
+        Parameter(name='jpeg_quality', value=ParameterValue(type=77))])
+    result = session.call(SetParametersAtomically, '/motion_seg/set_parameters_atomically',
+                          request).result
+    assert not result.successful and '77' in result.reason
+
+
+def test_diagnostics_come_however_often_their_period_is_changed(session, running):
+    node, images, listener = running
+    periods = iter([30.0, 40.0] * 1000)
+    assert set_parameters(session, diagnostics_period_s=0.5).successful
+    listener.clear()
+    # Each change would start a timer of half a second anew.
+    deadline = time.monotonic() + 60
+    while len(listener.records(DIAGNOSTICS)) < 3 and time.monotonic() < deadline:
+        assert set_parameters(session, diagnostics_period_s=next(periods)).successful
+        assert set_parameters(session, diagnostics_period_s=0.5).successful
+    assert len(listener.records(DIAGNOSTICS)) >= 3
+    assert set_parameters(session, diagnostics_period_s=0.1).successful
 
 
 def test_parameters_describe_themselves(session, running):
@@ -280,6 +369,13 @@ def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp
     with NodeProcess(quick, {'image': '/front/image_raw'}, log=tmp_path / 'log') as node:
         assert listener.wait_for(
             lambda: say(listener, 'nobody publishes on /front/image_raw'), 180), node.output()
+        other_topic = session.node.create_publisher(Image, '/rear/image_raw', 1)
+        assert listener.wait_for(lambda: any(
+            status.message.startswith('nobody publishes on /front/image_raw; there are images on')
+            and '/rear/image_raw' in status.message
+            for status in listener.last(DIAGNOSTICS).status), 180), node.output()
+        assert node.output().count('nobody publishes on /front/image_raw') == 1, 'logged once'
+        session.node.destroy_publisher(other_topic)
         wrong = session.node.create_publisher(Image, '/front/image_raw', qos_profile_sensor_data)
         assert listener.wait_for(lambda: say(
             listener, 'gdm_motion_seg_client publishes on /front/image_raw with a quality of '
@@ -307,6 +403,23 @@ def test_a_bad_start_value_ends_the_node_with_one_sentence(settings, sentence, t
     node = NodeProcess(settings, log=tmp_path / 'log').start()
     assert node.process.wait(60) == 2
     assert sentence in node.output()
+    assert 'Traceback' not in node.output()
+
+
+@pytest.mark.parametrize('arguments, environment, sentence', [
+    (['-r', '__ns:=bad//ns'], {}, "Couldn't parse remap rule"),
+    (['--params-file', '/nowhere.yaml'], {}, "Couldn't parse params file"),
+    ([], {'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Enforce'},
+     'the middleware must be built with security'),
+], ids=['namespace', 'parameter file', 'security'])
+def test_what_the_middleware_refuses_ends_the_node_with_one_sentence_and_code_2(
+        arguments, environment, sentence, tmp_path, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    node = NodeProcess(log=tmp_path / 'log', arguments=arguments).start()
+    assert node.process.wait(180) == 2
+    last = node.output().splitlines()[-1]
+    assert last.startswith('motion_seg_node: ') and sentence in last
     assert 'Traceback' not in node.output()
 
 

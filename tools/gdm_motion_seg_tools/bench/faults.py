@@ -223,21 +223,46 @@ def _bomb(moment: Moment) -> list[Any]:
     return _bytes(moment, bytes(data))
 
 
+def hidden_size(moment: Moment, side: int = 32000) -> list[Any]:
+    """
+    Claim a small size where a careless parser looks, and a large one where libjpeg does.
+
+    libjpeg skips FF00 before a marker; who takes it for a segment jumps over the true header.
+    """
+    file = bytearray(cv2.imencode('.jpg', np.zeros((16, 16), np.uint8))[1].tobytes())
+    frame = file.index(b'\xff\xc0')
+    small = bytes(file[frame:frame + 2 + int.from_bytes(file[frame + 2:frame + 4], 'big')])
+    file[frame + 5:frame + 9] = side.to_bytes(2, 'big') * 2
+    hidden = bytes(file[2:-2])
+    return _bytes(moment, b'\xff\xd8\xff\x00' + (len(hidden) + 2).to_bytes(2, 'big') + hidden
+                  + small + b'\xff\xd9')
+
+
+def many_scans(moment: Moment, count: int = 1000) -> list[Any]:
+    """Repeat the last scan of a progressive JPEG file: each costs the time of an image."""
+    file = cv2.imencode('.jpg', moment.image, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1].tobytes()
+    return _bytes(moment, file[:-2] + file[file.rindex(b'\xff\xda'):-2] * count + file[-2:])
+
+
 COMPRESSED_FAULTS = (
     Fault('compressed data truncated', lambda m: _cut(m, 0.6), 'truncated'),
     Fault('compressed data empty', lambda m: _cut(m, 0.0), 'is empty'),
     Fault('compressed data of a wrong format', lambda m: _bytes(m, b'GIF89a' + bytes(50)),
           'neither JPEG nor PNG'),
     Fault('decompression bomb', _bomb, '60000 x 60000 pixels, more than the limit'),
+    Fault('JPEG with a hidden size', hidden_size, 'does not belong there'),
+    Fault('JPEG with a thousand scans', many_scans, 'scans, too many'),
 )
 """What may be wrong with a sensor_msgs/CompressedImage."""
 
 
 def _info(moment: Moment, *, size: tuple[int, int] | None = None, frame_id: str | None = None,
-          focal: float = 300.0, d: tuple[float, ...] = (0.0,) * 5) -> list[Any]:
+          focal: float = 300.0, centre: float | None = None,
+          d: tuple[float, ...] = (0.0,) * 5) -> list[Any]:
     height, width = moment.shape
     width, height = size or (width, height)
-    matrix = [focal, 0.0, width / 2 if focal else 0.0, 0.0, focal, height / 2 if focal else 0.0,
+    x, y = (centre, centre) if centre is not None else (width / 2, height / 2)
+    matrix = [focal, 0.0, x if focal else 0.0, 0.0, focal, y if focal else 0.0,
               0.0, 0.0, 1.0 if focal else 0.0]
     header = header_of(moment.types, moment.stamp,
                        moment.frame_id if frame_id is None else frame_id)
@@ -252,6 +277,10 @@ def _info(moment: Moment, *, size: tuple[int, int] | None = None, frame_id: str 
 CAMERA_INFO_FAULTS = (
     Fault('camera_info of zeros', lambda m: _info(m, focal=0.0), 'not calibrated'),
     Fault('camera_info of NaN', lambda m: _info(m, focal=float('nan')), 'must be finite'),
+    Fault('camera_info with a tiny focal length', lambda m: _info(m, focal=1e-300),
+          'no camera of this size'),
+    Fault('camera_info with a far centre', lambda m: _info(m, centre=1e308),
+          'no camera of this size'),
     Fault('camera_info with an empty D', lambda m: _info(m, d=())),
     Fault('camera_info of a wrong size', lambda m: _info(m, size=(1920, 1080)), '1920 x 1080'),
     Fault('camera_info of another frame_id', lambda m: _info(m, frame_id='wrist'), "'wrist'"),

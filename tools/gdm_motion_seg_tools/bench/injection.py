@@ -3,7 +3,7 @@
 
 """Faults put into a bag while it is played; no ROS in here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 import time
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
 from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed, decode_image
@@ -22,12 +23,16 @@ GOOD_FRAMES = (72, 120)
 """Good frames between two faults, at least and below: at 60 Hz, 1.2 to 2 seconds."""
 PATIENCE_S = 15.0
 """The next fault waits so long for a right answer, on a machine that has other things to do."""
+LONG_PATIENCE_S = 60.0
+"""And so long for any answer."""
 LOOK_EVERY = 15
 """Good frames after which it looks again whether there is one."""
 BAD_INFOS = 10
 """A wrong calibration comes so many times: a single one would be corrected by the next."""
 NOTHING = 'none'
 """Name of the beginning, before the first fault."""
+ACTION = 'action'
+"""Takes the place of a message type for faults that are no messages."""
 FAULTS = {'raw': {IMAGE: IMAGE_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS},
           'compressed': {COMPRESSED: COMPRESSED_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS}}
 """Transport of the images to the faults of each type of message."""
@@ -60,19 +65,27 @@ class FaultInjector:
     period
         Time between two frames in nanoseconds.
     recovered
-        Tells whether the node has recovered, by its answers to the good frames of an aftermath.
+        Tells whether the node has answered, and whether rightly, by its answers to the good frames
+        of an aftermath.
     rng
         Chooses when what comes.
+    actions
+        What else is done to the node, by name; they come as faults do.
 
     """
 
     def __init__(self, transport: str, image_topic: str, period: int,
-                 recovered: Callable[[Aftermath], bool], rng: np.random.Generator) -> None:
+                 recovered: Callable[[Aftermath], tuple[bool, bool]], rng: np.random.Generator,
+                 actions: Mapping[str, Callable[[], None]] | None = None) -> None:
         """Begin with good frames."""
         self._kind = IMAGE if transport == 'raw' else COMPRESSED
         self._decode = decode_image if transport == 'raw' else decode_compressed
+        self._actions = dict(actions or {})
         self._faults = [(kind, fault) for kind, faults in FAULTS[transport].items()
                         for fault in faults]
+        self._faults += [(ACTION, Fault(name, lambda moment: [])) for name in self._actions]
+        self.failed_actions: list[str] = []
+        """What went wrong with actions."""
         self._image_topic, self._period, self._rng = image_topic, period, rng
         self._recovered = recovered
         self._round: list[tuple[str, Fault]] = []
@@ -97,13 +110,17 @@ class FaultInjector:
         return [self._good(message, raw)]
 
     def _is_over(self) -> bool:
-        return (self._recovered(self._current)
-                or time.monotonic() > self._current.since + PATIENCE_S)
+        answered, right = self._recovered(self._current)
+        passed = time.monotonic() - self._current.since
+        return right or (answered and passed > PATIENCE_S) or passed > LONG_PATIENCE_S
 
     def _begin_fault(self, message: Any, raw: bytes) -> list[bytes]:
         self.finished.put(self._current)
         kind, fault = self._next_fault()
         self._fault, self._good_left = fault.name, self._pause()
+        if kind == ACTION:
+            self._act(fault.name)
+            return [self._good(message, raw)]
         moment = Moment(rosbags_types(), np.asarray(self._decode(message), np.uint8),
                         stamp_of(message.header), self._period, message.header.frame_id, self._rng)
         faulty = [bytes(typestore().serialize_cdr(m, kind)) for m in fault.make(moment)]
@@ -113,6 +130,14 @@ class FaultInjector:
             return [self._good(message, raw)]
         self._images = faulty
         return [self._next_of_fault()] if faulty else []
+
+    def _act(self, name: str) -> None:
+        """Do something to the node; the camera stands still meanwhile."""
+        try:
+            self._actions[name]()
+        except (GdmMotionSegError, AssertionError) as error:
+            self.failed_actions.append(f'{name}: {error}')
+        self._current = Aftermath(name, time.monotonic())
 
     def _next_of_fault(self) -> bytes:
         """One faulty message for one of the bag, so that the node has the time to see each."""

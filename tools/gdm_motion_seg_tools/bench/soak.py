@@ -4,14 +4,16 @@
 """
 The node for a long time: looping bags at twice the real rate, with faults at random.
 
-Two nodes run at once, one on raw and one on compressed images. After each fault the last answer
-is held against the truth; the next fault comes when it is right, or after a time.
+Two nodes run at once, one on raw and one on compressed images. Faults are bad messages, changes of
+settings, transitions of the life cycle, and listeners that are killed. After each fault the last
+answer is held against the truth; the next fault comes when it is right, or after a time.
 """
 
 import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+import os
 from pathlib import Path
 from queue import Empty
 from tempfile import TemporaryDirectory
@@ -62,6 +64,8 @@ class Sample:
     private_mb: float
     """Without what it shares with others: libraries, and the shared memory of the cameras."""
     threads: int
+    load: float = 0.0
+    """Load of the machine: processes that want to run, mean of a minute."""
 
 
 class Camera:
@@ -70,6 +74,7 @@ class Camera:
     def __init__(self, session: Any, folder: Path, transport: str) -> None:
         """Render the scene and start the node."""
         from gdm_motion_seg.ros.process import NodeProcess
+        from gdm_motion_seg_tools.ros.disturb import Disturbances
         from gdm_motion_seg_tools.ros.record import Recorder
         from gdm_motion_seg_tools.ros.replay import BagPlayer
         options = OPTIONS[transport]
@@ -86,9 +91,11 @@ class Camera:
                                 arguments=['-r', f'__ns:={space}'])
         self.recorder = Recorder(session.node, dict.fromkeys(
             (self._keypoints, self._motions), cloud), KEEP)
+        rng = np.random.default_rng(SEED)
+        self._disturbances = Disturbances(session, self._name, rng)
         self.injector = FaultInjector(
-            transport, IMAGE_TOPIC + suffix, round(1e9 / options.fps),
-            lambda aftermath: bool(self._row(aftermath)['right']), np.random.default_rng(SEED))
+            transport, IMAGE_TOPIC + suffix, round(1e9 / options.fps), self._recovered, rng,
+            self._disturbances.actions())
         self.player = BagPlayer(
             session.node, folder / transport, rate=RATE, loop=True, transform=self.injector,
             topics={IMAGE_TOPIC + suffix: f'{space}/image{suffix}',
@@ -104,6 +111,7 @@ class Camera:
     def __exit__(self, *_: object) -> None:
         """End everything."""
         self.stop()
+        self._disturbances.close()
         self.node.stop()
         self.player.close()
         self.recorder.close()
@@ -130,8 +138,9 @@ class Camera:
         try:
             process = psutil.Process(self.node.process.pid)
             memory = process.memory_info()
-            self.samples.append(Sample(time.monotonic(), memory.rss / MIB,
-                                       (memory.rss - memory.shared) / MIB, process.num_threads()))
+            self.samples.append(Sample(
+                time.monotonic(), memory.rss / MIB, (memory.rss - memory.shared) / MIB,
+                process.num_threads(), os.getloadavg()[0]))
         except psutil.Error:
             return False
         while True:
@@ -150,6 +159,10 @@ class Camera:
                 if status.hardware_id == self._name:
                     values |= {pair.key: pair.value for pair in status.values}
         return {key: int(values.get(key, 0)) for key in ('received', 'answered', 'failed')}
+
+    def _recovered(self, aftermath: Aftermath) -> tuple[bool, bool]:
+        row = self._row(aftermath)
+        return bool(row['answered']), bool(row['right'])
 
     def _row(self, aftermath: Aftermath) -> Row:
         """Count the answers to the good frames after a fault, and score the last of them."""
@@ -212,6 +225,8 @@ def run(args: argparse.Namespace) -> Report:
     rows = [row | {'at': row['at'] - start} for camera in cameras for row in camera.rows]
     summary |= {'minutes': (time.monotonic() - start) / 60.0,
                 'crashes': float(sum(d or code != 0 for d, code in zip(died, codes))),
+                'failed_actions': float(sum(len(camera.injector.failed_actions)
+                                            for camera in cameras)),
                 'good_frames': float(sum(camera.injector.good_frames for camera in cameras)),
                 **{name: float(sum(count[name] for count in counts)) for name in counts[0]}}
     return make_report('soak', {'gdm': summary}, rows)
@@ -247,6 +262,8 @@ def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
         'answered_after_fault': sum(row['answered'] > 0 for row in faults) / count,
         'right_after_fault': sum(bool(row['right']) for row in faults) / count,
         'faults': float(len(faults)),
+        'load_median': float(np.median([s.load for own in samples for s in own])),
+        'load_max': max(s.load for own in samples for s in own),
         'rss_start_mb': samples[worst][0].rss_mb,
         'rss_first_minute_mb': float(memory[worst, 0, 0]),
         'rss_end_mb': float(memory[worst, 1, 0]),

@@ -5,6 +5,9 @@
 
 import argparse
 from pathlib import Path
+import signal
+from types import FrameType
+from typing import NoReturn
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import rate
@@ -32,7 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Play the bag."""
+    """Play the bag until its end or Ctrl-C, which is the usual end of a replay."""
+    before = signal.signal(signal.SIGINT, _interrupt_once)
+    try:
+        played = _play(args)
+    except KeyboardInterrupt:
+        return 0  # launch would report any other code as a crash
+    if signal.getsignal(signal.SIGINT) is _interrupt_once:
+        signal.signal(signal.SIGINT, before)
+    # After an interruption, further ones stay without effect until the process has ended.
+    console.screen.print(f'{played} messages of {args.bag} played')
+    return 0
+
+
+def _interrupt_once(number: int, frame: FrameType | None) -> NoReturn:
+    """Interrupt, and ignore what follows: the terminal and launch both send a signal."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def _play(args: argparse.Namespace) -> int:
     try:
         from gdm_motion_seg_tools.ros.replay import BagPlayer
         from gdm_motion_seg_tools.ros.session import Session
@@ -54,6 +76,5 @@ def run(args: argparse.Namespace) -> int:
             with console.progress_bar(args.bag.name, player.message_count) as advance:
                 player.play(progress=advance)
         except KeyboardInterrupt:
-            pass  # the usual end of a replay: launch would report any other code as a crash
-    console.screen.print(f'{len(player.sent)} messages of {args.bag} played')
-    return 0
+            pass  # what was played is still to be said
+        return len(player.sent)

@@ -9,13 +9,14 @@ from pathlib import Path
 import threading
 import time
 
+from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.bags import BagReader
+from gdm_motion_seg.io.bags import BagReader, MAX_TIME
 from gdm_motion_seg.msgs.clouds import time_of
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg_tools.ros.record import message_class
@@ -108,9 +109,15 @@ class BagPlayer:
                 raise InputError(f'{self._bag.path} has no topic {topic!r}; it has '
                                  f'{", ".join(sorted(types))}')
         latched = self._bag.latched_topics
-        return {topic: self._node.create_publisher(
-                    message_class(types[topic]), name, _qos(reliable, topic in latched))
+        return {topic: self._publisher(types[topic], name, _qos(reliable, topic in latched))
                 for topic, name in topics.items()}
+
+    def _publisher(self, kind: str, name: str, qos: QoSProfile) -> Publisher:
+        try:
+            return self._node.create_publisher(message_class(kind), name, qos)
+        except (NameValidationException, RuntimeError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise InputError(f'{name!r} is no name of a topic: {reason}') from None
 
     def _installed(self) -> list[str]:
         """Return the topics that can be played; a robot's bag may hold messages of its own."""
@@ -159,6 +166,9 @@ class BagPlayer:
         beginning = None
         self.sent.clear()
         for count, (topic, _, bag_time, raw) in enumerate(self._bag.raw(*self._publishers), 1):
+            if not 0 <= bag_time < MAX_TIME:
+                raise InputError(f'{self._bag.path} has a message on {topic} whose time, '
+                                 f'{bag_time} ns, is not one that ROS can express')
             beginning = beginning or _Beginning(bag_time, time.monotonic())
             due = beginning.at + (bag_time - beginning.bag_time) / 1e9 / self._rate
             if not self._wait(due, beginning, stop):

@@ -9,11 +9,10 @@ M (s, t, 1) = z (x, y, 1). Hence inverse(M) (x, y, 1) = (s, t, 1) / z: three fun
 linear in the pixel, and the third of them is the inverse depth for the z-buffer.
 """
 
-from numba import njit
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import compiled, kernel
 
 FloatArray = npt.NDArray[np.float64]
 NEAR = 0.05
@@ -73,7 +72,7 @@ def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  #
                 depth[y, x] = w
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline='always')
+@compiled(fastmath=True, inline='always')
 def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-def]
     x = min(max(x - 0.5, 0.0), width - 1.001)
     y = min(max(y - 0.5, 0.0), height - 1.001)
@@ -89,7 +88,7 @@ def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-d
             a * texels[i, 2] + b * texels[k, 2] + c * texels[j, 2] + d * texels[m, 2])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels, out):  # type: ignore[no-untyped-def] # noqa: E501
     """
     Add the colour of each pixel's quadrilateral to ``out``.

@@ -5,24 +5,34 @@
 
 from dataclasses import replace
 from functools import lru_cache
+import threading
 
 import cv2
 import numpy as np
 
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
+from gdm_motion_seg.progress import progress
 
 SIZE = 320, 240
 FRAMES = 6
 """Enough for windows with a start from the frame before."""
 
 
-@lru_cache(maxsize=1)
+_one_at_a_time = threading.Lock()
+
+
 def warm_up(config: PipelineConfig) -> None:
     """
     Run a few made-up frames with two motions through a pipeline of its own, once a process.
 
     The first frame would otherwise wait for the compiler, a minute or more on a fresh machine.
     """
+    with _one_at_a_time, progress.waiting('loading compiled code'):
+        _warm_up(config)
+
+
+@lru_cache(maxsize=1)
+def _warm_up(config: PipelineConfig) -> None:
     pairing = replace(config.tracking, frame_gap=1, every_n=1, mask_path='')
     pipeline = MotionPipeline(replace(config, tracking=pairing))
     for index in range(FRAMES):

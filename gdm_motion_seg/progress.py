@@ -1,0 +1,110 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+What the process waits for, in sentences: loading, compiling, and trouble with the cache.
+
+No numba in here: commands that compile nothing must not pay for its import.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+import threading
+import time
+
+EVERY_S = 2.0
+"""Time between two sentences about the same wait."""
+
+Say = Callable[[str], None]
+
+
+class Progress:
+    """Counts what is being waited for and tells those who listen."""
+
+    def __init__(self) -> None:
+        """Begin with nothing to wait for."""
+        self._changed = threading.Condition()
+        self._waits: dict[int, str] = {}
+        self._since = 0.0
+        self._listeners: list[Say] = []
+        self._notes: list[str] = []
+        self.compiled = 0
+        """Functions compiled by this process; those found in the cache are not counted."""
+
+    @contextmanager
+    def waiting(self, what: str) -> Iterator[None]:
+        """Declare a wait, for instance ``loading``; the innermost one is reported."""
+        key = self.begin(what)
+        try:
+            yield
+        finally:
+            self.end(key)
+
+    def begin(self, what: str) -> int:
+        """Begin a wait; returns the key that ends it."""
+        with self._changed:
+            if not self._waits:
+                self._since = time.monotonic()
+            key = max(self._waits, default=0) + 1
+            self._waits[key] = what
+            self._changed.notify_all()
+        return key
+
+    def end(self, key: int) -> None:
+        """End a wait."""
+        with self._changed:
+            self._waits.pop(key, None)
+
+    def note(self, sentence: str) -> None:
+        """Say a sentence to everybody who listens, once in a process."""
+        with self._changed:
+            if sentence in self._notes:
+                return
+            self._notes.append(sentence)
+            listeners = list(self._listeners)
+        for say in listeners:
+            say(sentence)
+
+    def text(self) -> str:
+        """Return what is being waited for; empty for nothing."""
+        with self._changed:
+            if not self._waits:
+                return ''
+            what, seconds = self._waits[max(self._waits)], time.monotonic() - self._since
+            count = f'{self.compiled} functions compiled, ' if self.compiled else ''
+        return f'{what} ({count}{seconds:.0f} s so far)'
+
+    @contextmanager
+    def reported(self, say: Say, note: Say | None = None,
+                 every: float | None = None) -> Iterator[None]:
+        """Call ``say`` every few seconds during a wait, and ``note`` with every note."""
+        listener, period = note or say, every or EVERY_S
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.is_set():
+                with self._changed:
+                    self._changed.wait_for(lambda: bool(self._waits) or done.is_set())
+                # A wait that is over before anybody would wonder is not mentioned.
+                if not done.wait(period) and (text := self.text()):
+                    say(text)
+
+        with self._changed:
+            self._listeners.append(listener)
+            earlier = list(self._notes)
+        for sentence in earlier:
+            listener(sentence)
+        thread = threading.Thread(target=watch, name='progress', daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._listeners.remove(listener)
+                done.set()
+                self._changed.notify_all()
+            thread.join()
+
+
+progress = Progress()
+"""What this process waits for."""

@@ -1,0 +1,60 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Services that wait for something without holding up the executor."""
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+import threading
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.node import Node
+from rclpy.task import Future
+
+ServiceCallback = Callable[[Any, Any], Any]
+AsyncWrapper = Callable[[ServiceCallback, Any, Any], Awaitable[Any]]
+
+
+def in_thread(node: Node, function: Callable[[], Any]) -> Future:
+    """Run a function in a thread of its own; await the result in the node's executor."""
+    future = Future(executor=node.executor)
+
+    def run() -> None:
+        try:
+            result = function()
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    # A daemon: what it waits for must not keep the process alive.
+    threading.Thread(target=run, name=function.__class__.__name__, daemon=True).start()
+    return future
+
+
+def make_async(node: Node, name: str, wrapper: AsyncWrapper) -> None:
+    """
+    Put a coroutine before the callback of a service that rclpy has made.
+
+    Parameters
+    ----------
+    node
+        The node.
+    name
+        Last part of the service's name, for instance ``set_parameters``.
+    wrapper
+        Called with rclpy's own callback, the request and the response.
+
+    """
+    service: Any = next(s for s in node.services if s.srv_name.rpartition('/')[2] == name)
+    callback = service.callback
+
+    @wraps(callback)
+    async def handle(request: Any, response: Any) -> Any:
+        return await wrapper(callback, request, response)
+
+    service.callback = handle
+    # A group of its own: in that of the node, the coroutine would hold up everything else.
+    service.callback_group = ReentrantCallbackGroup()
+    service.callback_group.add_entity(service)

@@ -1,0 +1,156 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Compiled code is kept on disk; where that is not possible, everything works without."""
+
+import importlib.util
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from gdm_motion_seg.progress import Progress, progress
+
+MODULE = """
+from gdm_motion_seg.compilation import kernel
+
+@kernel
+def add(a, b):
+    return a + b
+"""
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from gdm_motion_seg.progress import progress
+with progress.reported(print):
+    from tiny import add
+    assert add(1, 2) == 3
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    """Give a function that loads a module with one kernel anew, and counts what it compiles."""
+    file = tmp_path / 'tiny.py'
+    file.write_text(MODULE)
+
+    def load():
+        spec = importlib.util.spec_from_file_location('tiny', file)
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+        before = progress.compiled
+        assert loaded.add(1, 2) == 3
+        return progress.compiled - before
+
+    return load
+
+
+@pytest.fixture
+def said(tmp_path):
+    """Give what is said about the cache of this test."""
+    sentences = []
+
+    def note(sentence):
+        if str(tmp_path) in sentence:
+            sentences.append(sentence)
+
+    with progress.reported(lambda _: None, note):
+        yield sentences
+
+
+def cache_files(folder, suffix):
+    """Return the files of a cache."""
+    return sorted((folder / '__pycache__').glob(f'*.{suffix}'))
+
+
+def test_what_was_compiled_is_found_again(module, said, tmp_path):
+    assert [module(), module()] == [1, 0]
+    assert len(cache_files(tmp_path, 'nbi')) == len(cache_files(tmp_path, 'nbc')) == 1
+    assert not said
+
+
+def zeros(data):
+    """Keep the length and lose the end, as a power cut may."""
+    return data[:len(data) // 2] + bytes(len(data) - len(data) // 2)
+
+
+def flipped(data):
+    """Change one bit in the middle of the machine code."""
+    data = bytearray(data)
+    data[len(data) // 2] ^= 1
+    return bytes(data)
+
+
+@pytest.mark.parametrize('suffix, damage', [
+    ('nbi', lambda data: b''), ('nbi', lambda data: data[:-20]), ('nbi', zeros),
+    ('nbc', lambda data: b''), ('nbc', lambda data: data[:-20]), ('nbc', zeros),
+    ('nbc', flipped)],
+    ids=['empty index', 'index cut', 'index of zeros', 'empty code', 'code cut', 'code of zeros',
+         'code changed'])
+def test_a_damaged_file_of_the_cache_is_made_anew_with_one_sentence(module, said, tmp_path, suffix,
+                                                                    damage):
+    module()
+    file, = cache_files(tmp_path, suffix)
+    file.write_bytes(damage(file.read_bytes()))
+    assert module() == 1
+    sentence, = said
+    assert 'is damaged and is made anew' in sentence and '\n' not in sentence
+    assert module() == 0, 'the next start finds it whole'
+
+
+def test_a_full_disk_is_one_sentence(module, said):
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+        compiled = module()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert compiled == 1
+    sentence, = said
+    assert 'cannot be kept' in sentence and 'each start compiles again' in sentence
+
+
+def test_without_any_writable_folder_everything_works_with_one_sentence(tmp_path):
+    (tmp_path / 'tiny.py').write_text(MODULE)
+    # Root may write everywhere, so that a missing permission would prove nothing.
+    (tmp_path / '__pycache__').touch()
+    nowhere = '/proc/nowhere'
+    environment = {**os.environ, 'HOME': nowhere, 'XDG_CACHE_HOME': nowhere,
+                   'NUMBA_CACHE_DIR': nowhere, 'PYTHONDONTWRITEBYTECODE': '1'}
+    done = subprocess.run([sys.executable, '-c', RUN, str(tmp_path)], env=environment,
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    notes = [line for line in done.stdout.splitlines() if 'writable' in line]
+    assert notes == ['there is no writable folder for compiled code (see NUMBA_CACHE_DIR), so '
+                     'each start compiles again']
+
+
+def test_a_wait_is_reported_again_and_again_and_a_short_one_is_not():
+    this, said, enough = Progress(), [], threading.Event()
+
+    def say(sentence):
+        said.append(sentence)
+        if len(said) == 3:
+            enough.set()
+
+    with this.reported(say, every=0.01):
+        with this.waiting('compiling'):
+            assert enough.wait(20)
+    assert all(sentence.startswith('compiling (') for sentence in said)
+    assert this.text() == ''
+
+
+def test_a_note_reaches_who_listens_later_too_but_once():
+    this, early, late = Progress(), [], []
+    with this.reported(early.append):
+        this.note('no room')
+        this.note('no room')
+    with this.reported(print, late.append):
+        pass
+    assert early == late == ['no room']
