@@ -87,8 +87,8 @@ def flat_residuals(points: FloatArray, tuples: IntArray, d: int) -> FloatArray:
 def _cluster(affinity: FloatArray, n_motions: int, rng: np.random.Generator,
              ) -> tuple[IntArray, float]:
     """Cluster by the normalised cut; return labels and how far the rows lie from their centres."""
-    degree = np.maximum(affinity.sum(axis=1), np.finfo(float).tiny)
-    vectors = leading_eigenvectors(affinity / np.sqrt(degree[:, None] * degree), n_motions)[1]
+    root = 1.0 / np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(float).tiny))
+    vectors = leading_eigenvectors(root[:, None] * affinity * root, n_motions)[1]
     rows = row_normalised(vectors)
     labels = k_means(rows, n_motions, rng, n_init=3)
     spread = sum(float(((rows[labels == k] - rows[labels == k].mean(axis=0)) ** 2).sum())

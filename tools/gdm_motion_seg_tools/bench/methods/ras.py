@@ -35,11 +35,11 @@ MODEL_ROUNDS = 5
 
 def segment(reject: bool, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
             ) -> Prediction:
-    """Cluster a pair; with ``reject`` points far from the polynomial and all models are outliers."""
+    """Cluster a pair; with ``reject`` points far from polynomial and models are outliers."""
     z = joint_samples(pair)
     exponents = monomials(n_motions)
-    pixel = 0.5 * pair.image_size[0]
-    kept, coefficients = _robust_polynomial(z, exponents, BOUNDARY_PX / pixel if reject else np.inf)
+    limit = BOUNDARY_PX / (0.5 * pair.image_size[0]) if reject else np.inf
+    kept, coefficients = _robust_polynomial(z, exponents, limit)
     labels = np.full(len(pair), -1, np.int64)
     if len(kept) > n_motions:
         gradients, hessians = derivatives(z[kept], exponents, coefficients)
@@ -72,7 +72,7 @@ def fit_polynomial(z: FloatArray, exponents: IntArray) -> FloatArray:
 
 def derivatives(z: FloatArray, exponents: IntArray, coefficients: FloatArray,
                 ) -> tuple[FloatArray, FloatArray]:
-    """Return the gradients (N, 5) and second derivatives (N, 5, 5) of a polynomial."""
+    """Differentiate a polynomial once, (N, 5), and twice, (N, 5, 5)."""
     n, size = len(z), exponents.shape[1]
     unit = np.eye(size, dtype=np.int64)
     gradients, hessians = np.empty((n, size)), np.empty((n, size, size))
@@ -158,7 +158,8 @@ def _unit(rows: FloatArray) -> FloatArray:
 
 
 def _method(name: str, reject: bool, note: str) -> Method:
-    return Method(name, partial(segment, reject), rejects_outliers=reject, warm_up=False, note=note,
+    return Method(name, partial(segment, reject), rejects_outliers=reject, warm_up=False,
+                  note=note,
                   sources=('gdm_motion_seg_tools.bench.methods.ras',
                            'gdm_motion_seg_tools.bench.methods.spectral',
                            'gdm_motion_seg.geometry'))

@@ -75,7 +75,9 @@ def _affinity(points: FloatArray, regions: list[IntArray], d: int) -> FloatArray
         distances[:, j] = fit_flat(points[region], d).squared_distances(points)
         errors[j] = distances[region, j].mean()
     mutual = np.sqrt(distances * distances.T)
-    near = np.exp(-mutual / np.maximum(2.0 * SIGMA * errors, np.finfo(float).tiny))
+    # A neighbourhood that fits its flat exactly has no error to compare with.
+    floor = max(np.finfo(float).eps * float(mutual.max()), np.finfo(float).tiny)
+    near = np.exp(-mutual / np.maximum(2.0 * SIGMA * errors, floor))
     return np.asarray(near + near.T)
 
 
