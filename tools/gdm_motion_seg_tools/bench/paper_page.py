@@ -145,8 +145,8 @@ def _cloud(facts: dict[str, Any]) -> str:
     lines = [[epsilon, *(f'{value:.2f}' for value in values)]
              for epsilon, values in facts['cloud'].items()]
     return ('## The collapsing cloud\n\nEmpirical dimension of a Gaussian cloud in R^3 whose '
-            'third and then second axis shrinks. The paper shows a figure without numbers: a small '
-            'epsilon follows the true dimension, a large one falls smoothly.\n\n'
+            'third and then second axis shrinks. The paper shows a figure without numbers: a '
+            'small epsilon follows the true dimension, a large one falls smoothly.\n\n'
             + table(header, lines))
 
 
@@ -222,9 +222,9 @@ def _beaten(rows: Sequence[Row]) -> str:
         lines.append([NAMES[name], str(len(gains)), str(losses), files])
     if not lines:
         return ''
-    return ('### Where a rival is better than GDM\n\nFiles on which the error differs by more than '
-            f'{BEATEN_BY:g} % of the points; the {SHOWN_FILES} largest differences by name, with '
-            'the error of GDM and of the rival.\n\n' + table(
+    return ('### Where a rival is better than GDM\n\nFiles on which the error differs by more '
+            f'than {BEATEN_BY:g} % of the points; the {SHOWN_FILES} largest differences by name, '
+            'with the error of GDM and of the rival.\n\n' + table(
                 ('rival', 'rival better', 'GDM better', 'where the rival is better'), lines))
 
 
@@ -238,9 +238,9 @@ def _outliers(summary: dict[str, dict[str, float]], picture: str) -> str:
             _rate(name, own, 'tpr'), _rate(name, own, 'fpr'),
             NO_FIGURE if error is None else f'{error:.2f}',
             _published_rate(name, tpr), _published_rate(name, fpr)])
-    text = ('## Outliers\n\nThe paper\'s data with outliers (RAS) cannot be had. Here the same '
+    text = ("## Outliers\n\nThe paper's data with outliers (RAS) cannot be had. Here the same "
             'methods run on AdelaideRMF: 19 pairs, 27 to 73 % of the matches wrong, K given; the '
-            'paper\'s columns are **other, easier data** (about a fifth outliers) and stand here '
+            "paper's columns are **other, easier data** (about a fifth outliers) and stand here "
             'for orientation only. The inlier error counts the true inliers that were kept.\n\n'
             + table(('method', 'inlier error', 'error with outliers', 'TPR', 'FPR',
                      'paper: inlier error (RAS)', 'paper: TPR', 'paper: FPR'), lines))
@@ -252,7 +252,7 @@ def _outliers(summary: dict[str, dict[str, float]], picture: str) -> str:
                  + table(('method', 'inlier error'), others))
     if picture:
         text += ('\n\nROC of outlier detection. GDM ranks the points by their distance from the '
-                 'nearest subspace, which is what varying kappa does; the marks are the methods\' '
+                 "nearest subspace, which is what varying kappa does; the marks are the methods' "
                  f'own labels.\n\n![ROC of outlier detection on AdelaideRMF]({picture})')
     return text
 
@@ -280,8 +280,8 @@ def _run_times(summary: dict[str, dict[str, float]]) -> str:
         paper = f'{RUN_SECONDS[name]:.1f}' if name in RUN_SECONDS else NO_FIGURE
         lines.append([f'`{name}`', _value(own, 'seconds', '.2f'),
                       _value(own, 'total_seconds', '.0f'), paper])
-    return ('## Run times\n\nSeconds of one run on a file of Hopkins155 (wall time of one process, '
-            'possibly beside others; GDM with n1 = 30), of all runs together on all data sets, and '
+    return ('## Run times\n\nSeconds of one run on a file of Hopkins155 (wall time of one '
+            'process, possibly beside others; GDM with n1 = 30), of all runs together on all data sets, and '
             'in the paper on the RAS data (Matlab, GDM with n1 = 10).\n\n'
             + table(('method', 's per file', 's of all runs', 'paper, s per file'), lines))
 

@@ -26,8 +26,8 @@ SCALES = tuple(np.geomspace(1e-4, 0.1, 7))
 """eta is chosen from this range, as in the paper; coordinates are scaled to [-1, 1]."""
 OUTLIER_SHARE = 0.11
 """alpha of the paper's experiments: a point with less than this share of the largest degree."""
-CHUNK = 24
-"""Points whose tuples are examined together, for the sake of memory."""
+TUPLES_AT_ONCE = 200_000
+"""Tuples that are examined together, for the sake of memory."""
 
 
 def segment(d: int, reject: bool, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
@@ -60,18 +60,19 @@ def tuple_affinities(points: FloatArray, d: int) -> list[FloatArray]:
     count = min(NEIGHBOURS, n - 1)
     order, _ = nearest_neighbours(points, np.arange(n), count + 1)
     chosen = np.array(list(combinations(range(1, count + 1), d + 1)))
-    sums = [np.zeros((n, n)) for _ in SCALES]
-    for first in range(0, n, CHUNK):
-        own = order[first:first + CHUNK]
+    sums = np.zeros((len(SCALES), n * n))
+    step = max(TUPLES_AT_ONCE // max(len(chosen), 1), 1)
+    for first in range(0, n, step):
+        own = order[first:first + step]
         tuples = np.concatenate([np.repeat(own[:, :1, None], len(chosen), axis=1),
                                  own[:, chosen]], axis=2).reshape(-1, d + 2)
         squares = flat_residuals(points, tuples, d)
-        for total, scale in zip(sums, SCALES):
-            weights = np.exp(-squares / scale ** 2)
-            for a in range(d + 2):
-                for b in range(a):
-                    np.add.at(total, (tuples[:, a], tuples[:, b]), weights)
-    return [np.asarray(total + total.T) for total in sums]
+        weights = [np.exp(-squares / scale ** 2) for scale in SCALES]
+        for a, b in combinations(range(d + 2), 2):
+            place = tuples[:, a] * n + tuples[:, b]
+            for total, weight in zip(sums, weights):
+                total += np.bincount(place, weight, minlength=n * n)
+    return [np.asarray(total + total.T) for total in sums.reshape(-1, n, n)]
 
 
 def flat_residuals(points: FloatArray, tuples: IntArray, d: int) -> FloatArray:
