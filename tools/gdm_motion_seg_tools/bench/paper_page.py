@@ -281,8 +281,8 @@ def _run_times(summary: dict[str, dict[str, float]]) -> str:
         lines.append([f'`{name}`', _value(own, 'seconds', '.2f'),
                       _value(own, 'total_seconds', '.0f'), paper])
     return ('## Run times\n\nSeconds of one run on a file of Hopkins155 (wall time of one '
-            'process, possibly beside others; GDM with n1 = 30), of all runs together on all data sets, and '
-            'in the paper on the RAS data (Matlab, GDM with n1 = 10).\n\n'
+            'process, possibly beside others; GDM with n1 = 30), of all runs together on all data '
+            'sets, and in the paper on the RAS data (Matlab, GDM with n1 = 10).\n\n'
             + table(('method', 's per file', 's of all runs', 'paper, s per file'), lines))
 
 
@@ -294,8 +294,8 @@ def _progressive_x() -> str:
             'unknown, and the `gdm` of that time in the same run on the same pairs. Error in '
             'percent / share of pairs with K right / CPU ms per pair.\n\n'
             + table(('data', 'Progressive-X', '`gdm`'), lines)
-            + '\n\nProgressive-X+ (Barath et al., 2021) reports 5 % on AdelaideRMF at 20 to 50 ms; '
-            'it was not run here. The code of Progressive-X is not bundled. Where its package '
+            + '\n\nProgressive-X+ (Barath et al., 2021) reports 5 % on AdelaideRMF at 20 to 50 '
+            'ms; it was not run here. The code of Progressive-X is not bundled. Where its package '
             '`pyprogressivex` is installed, `--methods progressive-x` runs it in the benchmarks '
             'of data sets; with numpy 2 its binding returns constant arrays, which is refused.')
 
