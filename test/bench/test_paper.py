@@ -144,6 +144,20 @@ def test_the_files_on_which_a_rival_is_better_are_named():
     assert '| MAPA | 1 | 1 | file0 (20 to 5 %) |' in text
 
 
+def test_the_page_warns_where_positions_alone_would_do():
+    summary = {'k-means': {'adelaide_inlier_error': 0.0, 'adelaide_error': 44.0},
+               'slbf-ms': {'adelaide_inlier_error': 0.1, 'adelaide_error': 44.0}}
+    text = paper_page._outliers(summary, '')
+    assert 'Read the inlier error with care' in text
+    assert text.index('| k-means on positions (control) | 0.00 | 44.00 |') < text.index(
+        '| SLBF-MS (d = 6) | 0.10 | 44.00 |')
+
+
+def test_a_control_is_no_rival_that_beats_gdm():
+    text = paper_page._beaten(rows_of('gdm-paper', [20.0]) + rows_of('k-means', [0.0]))
+    assert text == ''
+
+
 def test_a_table_refuses_an_empty_cell():
     with pytest.raises(ValueError, match='empty cell'):
         paper_page.table(('a', 'b'), [['1', '']])

@@ -38,10 +38,10 @@ READINGS = ('gdm-paper-literal', 'gdm-paper-growth', 'gdm-paper-axes', 'gdm-pape
             'gdm-truth', 'gdm-truth-pixels')
 """Other readings of the paper's start and coordinates."""
 VARIANTS = ('gdm-paper', 'gdm-naive', 'gdm-known-fraction', 'gdm-model-reassign')
-HOPKINS_RIVALS = ('ref', 'mapa-nonlinear', 'slbf-ms', 'slbf-nonlinear', 'scc-nonlinear', 'ras',
-                  'lrr-nonlinear', 'hosc-2', 'hosc-3', 'ssc-nonlinear')
-ADELAIDE_RIVALS = ('ras-outliers', 'lrr-outliers', 'hosc-outliers', 'mapa-nonlinear', 'slbf-ms',
-                   'ras', 'hosc-2', 'hosc-3', 'scc-nonlinear')
+HOPKINS_RIVALS = ('ref', 'k-means', 'mapa-nonlinear', 'slbf-ms', 'slbf-nonlinear', 'scc-nonlinear',
+                  'ras', 'lrr-nonlinear', 'hosc-2', 'hosc-3', 'ssc-nonlinear')
+ADELAIDE_RIVALS = ('k-means', 'ras-outliers', 'lrr-outliers', 'hosc-outliers', 'mapa-nonlinear',
+                   'slbf-ms', 'ras', 'hosc-2', 'hosc-3', 'scc-nonlinear')
 SLOW = ('ssc-nonlinear',)
 """Rivals that run only when they are named."""
 RIVALS = tuple(dict.fromkeys((*HOPKINS_RIVALS, *ADELAIDE_RIVALS)))

@@ -4,7 +4,7 @@
 """Every method by name, in the order of the table."""
 
 from gdm_motion_seg_tools.bench.methods import (
-    gdm, hosc, lrr, magsac, mapa, pose_lib, progressive_x, ras, ref, scc, slbf, ssc)
+    gdm, hosc, lrr, magsac, mapa, pose_lib, position, progressive_x, ras, ref, scc, slbf, ssc)
 from gdm_motion_seg_tools.bench.methods.base import Method
 
 METHODS: dict[str, Method] = {method.name: method for method in (
@@ -19,5 +19,6 @@ METHODS: dict[str, Method] = {method.name: method for method in (
     *ras.METHODS,
     *ssc.METHODS,
     *lrr.METHODS,
+    *position.METHODS,
     *ref.METHODS,
 )}
