@@ -42,7 +42,7 @@ HOPKINS_RIVALS = ('ref', 'k-means', 'mapa-nonlinear', 'slbf-ms', 'slbf-nonlinear
                   'ras', 'lrr-nonlinear', 'hosc-2', 'hosc-3', 'ssc-nonlinear')
 ADELAIDE_RIVALS = ('k-means', 'ras-outliers', 'lrr-outliers', 'hosc-outliers', 'mapa-nonlinear',
                    'slbf-ms', 'ras', 'hosc-2', 'hosc-3', 'scc-nonlinear')
-SLOW = ('ssc-nonlinear',)
+SLOW = ('ssc-nonlinear', 'hosc-3')
 """Rivals that run only when they are named."""
 RIVALS = tuple(dict.fromkeys((*HOPKINS_RIVALS, *ADELAIDE_RIVALS)))
 CLOUD_POINTS = 20_000

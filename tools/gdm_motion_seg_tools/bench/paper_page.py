@@ -39,9 +39,11 @@ gdm-motion-seg bench paper --data DIR --seeds 3 --json paper.json --page paper.m
 
 `DIR` holds `hopkins155` and `adelaidermf_f`. GDM's own rows come first and take minutes; the
 rivals follow one by one. Finished rows are kept beside the JSON, so that the same command goes on
-where it was stopped. SSC runs only with `--methods all`. The rivals are written here after their
-papers and run with the parameters of the paper's section "Experiment Setup"; they are not their
-authors' code. A cell is "ours / paper" in percent of all points unless it says something else."""
+where it was stopped. SSC and HOSC with d = 3 are slow and run only with `--methods all` or when
+they are named; "not run" in a cell means that a method was not asked for when this page was made.
+The rivals are written here after their papers and run with the parameters of the paper's section
+"Experiment Setup"; they are not their authors' code. A cell is "ours / paper" in percent of all
+points unless it says something else."""
 
 START = """\
 ## The start of Algorithm 1
