@@ -30,8 +30,10 @@ class GdmConfig(Config):
         0.3, 'Distance that the most affected membership vectors move in one step.',
         low=0.001, high=1.0)
     search: str = setting(
-        'default', 'The search: default (random starts, ties told apart) or paper (Algorithm 1 to '
-        'the letter, agglomerative starts).', choices=('default', 'paper'))
+        'default', 'The search: default (random and agglomerative starts, ties told apart), paper '
+        '(Algorithm 1, whose starts merge the pair with the union of lowest dimension) or '
+        'paper-literal (the same, merging by the p-norm over all sets).',
+        choices=('default', 'paper', 'paper-literal'))
     tie_weight: float = setting(
         0.01, 'Weight of the sum of dimensions beside the global dimension in the last '
         'reassignment of the default search; 0 leaves it out.', low=0.0, high=1.0)

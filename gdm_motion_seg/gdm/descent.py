@@ -74,7 +74,7 @@ def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
         clusters = batch[:, int(outlier_row):]
         _, factors = gradient_factors(monomials, clusters, config.epsilon, config.p)
         changes = kernels.take_step(batch, factors, config.alpha, rule, config.step)
-        if config.search == 'paper':
+        if config.search != 'default':
             continue
         quiet = np.where(changes == 0, quiet + 1, 0)
         done = quiet >= PATIENCE

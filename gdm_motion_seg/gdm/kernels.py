@@ -34,6 +34,13 @@ LINEAR_PRICE = 1
 QUADRATIC_PRICE = 2
 """Row 0 is the outlier group, at the price alpha m^2 / 2 of derivative alpha m."""
 
+BY_GLOBAL_DIMENSION = 0
+"""Merge the pair after which the p-norm over all sets is lowest."""
+BY_UNION = 1
+"""Merge the pair whose union has the lowest empirical dimension."""
+BY_GROWTH = 2
+"""Merge the pair whose union exceeds the larger of its two dimensions by the least."""
+
 Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
 """What prepare_screen tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
 
@@ -605,16 +612,16 @@ def _inner_products(vectors: FloatArray, members: IntArray, size: int,
 
 @kernel
 def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
-                draws: FloatArray) -> IntArray:
+                draws: FloatArray, criterion: int) -> IntArray:
     """
     Merge sets, starting from single points, until n_clusters are left (the start of Algorithm 1).
 
     ``draws`` (N - K, pairs, 2) are uniform random numbers in [0, 1) that choose the pairs of each
-    merge. Returns the labels.
+    merge; ``criterion`` is BY_GLOBAL_DIMENSION, BY_UNION or BY_GROWTH. Returns the labels.
     """
     n, d = vectors.shape
     grams = np.zeros((n, d, d))
-    powers = np.zeros(n)
+    dims = np.zeros(n)
     sizes = np.ones(n, np.int64)
     follower = np.full(n, -1)
     last = np.arange(n)
@@ -626,11 +633,11 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
     off = np.empty(d)
     for i in range(n):
         _add_square(grams[i], vectors[i], 1.0)
-        powers[i] = (1.0 / d) ** p if vectors[i].any() else 0.0
+        dims[i] = 1.0 if vectors[i].any() else 0.0
     alive = n
     for merge in range(n - n_clusters):
         best = np.inf
-        best_power = 0.0
+        best_dim = 0.0
         best_a = 0
         best_b = 1
         for pair in range(draws.shape[1]):
@@ -659,11 +666,18 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
                         small[i, j] = grams[slots[a], i, j] + grams[slots[b], i, j]
                 eigenvalues(small, work, values, off)
                 merged = dimension_of_eigenvalues(values, epsilon, 0.0)
-            power = (merged / d) ** p
-            change = power - powers[slots[a]] - powers[slots[b]]
-            if change < best:
-                best = change
-                best_power = power
+            dim_a = dims[slots[a]]
+            dim_b = dims[slots[b]]
+            if criterion == BY_UNION:
+                value = merged
+            elif criterion == BY_GROWTH:
+                value = merged - max(dim_a, dim_b)
+            else:
+                # The other sets add the same to every pair.
+                value = (merged / d) ** p - (dim_a / d) ** p - (dim_b / d) ** p
+            if value < best:
+                best = value
+                best_dim = merged
                 best_a = a
                 best_b = b
         # In order of slots, so that (a, b) and (b, a) give the same sets in the same places.
@@ -671,7 +685,7 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
         keep = slots[best_a]
         gone = slots[best_b]
         grams[keep] += grams[gone]
-        powers[keep] = best_power
+        dims[keep] = best_dim
         sizes[keep] += sizes[gone]
         follower[last[keep]] = gone
         last[keep] = last[gone]

@@ -150,7 +150,7 @@ def _descend_and_threshold(x: FloatArray, memberships: FloatArray, config: GdmCo
 def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
                   ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Reassign every restart in place; return sweeps, (S, K) dimensions and costs."""
-    if config.search == 'paper':
+    if config.search != 'default':
         return _reassign_each(x, labels, k, config, config.n3)
     # One sweep for all, and the rest only for those that may still win.
     first = min(config.n3, 1)
@@ -209,7 +209,7 @@ def _best(values: FloatArray, dimensions: FloatArray, config: GdmConfig) -> int:
     A large p hardly sees any cluster but the largest. The default search therefore takes, of
     restarts that GD cannot tell apart, the one with the lowest sum of dimensions.
     """
-    if config.search == 'paper':
+    if config.search != 'default':
         return int(values.argmin())
     tied = np.flatnonzero(values <= values.min() * (1.0 + TIE))
     return int(tied[dimensions[tied].sum(axis=1).argmin()])

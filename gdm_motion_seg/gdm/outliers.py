@@ -32,20 +32,32 @@ def reassign_to_models(vectors: FloatArray, labels: IntArray, dimensions: FloatA
     """
     Assign every point to the nearest subspace, or to none (GDM Model-Reassign).
 
-    A subspace of the rounded empirical dimension (at least 1, at most D - 1: the whole space has
-    no outliers) is fitted to each cluster. A point farther than kappa from all of them is an
-    outlier; with kappa = 0 each cluster has the limit mu + r sigma of its own residuals.
+    A point farther than kappa from all subspaces is an outlier; with kappa = 0 each cluster has
+    the limit mu + r sigma of its own residuals.
+    """
+    distances = subspace_distances(vectors, labels, dimensions)
+    for k, residuals in enumerate(distances):
+        members = labels == k
+        limit = config.kappa
+        if limit == 0.0 and members.any():
+            limit = residuals[members].mean() + config.r * residuals[members].std()
+        residuals[residuals > limit] = np.inf
+    return np.where(np.isfinite(distances.min(axis=0)), distances.argmin(axis=0), -1)
+
+
+def subspace_distances(vectors: FloatArray, labels: IntArray, dimensions: FloatArray,
+                       ) -> FloatArray:
+    """
+    Measure the distance of every point from the subspace of each cluster, (K, N).
+
+    The subspace has the rounded empirical dimension of the cluster, at least 1 and at most D - 1:
+    the whole space has no outliers. An empty cluster is infinitely far from every point.
     """
     distances = np.full((len(dimensions), len(vectors)), np.inf)
     for k, dimension in enumerate(dimensions):
         members = labels == k
-        if not members.any():
-            continue
-        rank = min(max(round(float(dimension)), 1), max(vectors.shape[1] - 1, 1))
-        axes = np.linalg.svd(vectors[members], full_matrices=False)[2][:rank]
-        residuals = np.linalg.norm(vectors - (vectors @ axes.T) @ axes, axis=1)
-        limit = config.kappa
-        if limit == 0.0:
-            limit = residuals[members].mean() + config.r * residuals[members].std()
-        distances[k] = np.where(residuals <= limit, residuals, np.inf)
-    return np.where(np.isfinite(distances.min(axis=0)), distances.argmin(axis=0), -1)
+        if members.any():
+            rank = min(max(round(float(dimension)), 1), max(vectors.shape[1] - 1, 1))
+            axes = np.linalg.svd(vectors[members], full_matrices=False)[2][:rank]
+            distances[k] = np.linalg.norm(vectors - (vectors @ axes.T) @ axes, axis=1)
+    return distances

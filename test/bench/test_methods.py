@@ -100,6 +100,29 @@ def test_points_that_are_called_outliers_rank_first():
     assert np.argsort(-scores).tolist() == [3, 1, 0, 2]
 
 
+@pytest.mark.parametrize('name', ['gdm-known-fraction', 'gdm-model-reassign'])
+def test_the_paper_s_variants_rank_first_what_they_reject(name):
+    pair = make_scene(Scene(n_points=80, n_motions=1, outliers=0.2), np.random.default_rng(3))
+    answer = METHODS[name].segment(pair, 1, np.random.default_rng(0))
+    rejected = answer.labels < 0
+    assert rejected.any() and answer.scores[rejected].min() > answer.scores[~rejected].max()
+    assert roc_area(answer.scores, pair.truth < 0) > 0.8
+    assert answer.fundamentals.shape == (1, 3, 3)
+
+
+def test_other_readings_of_the_paper_run_only_on_request_and_say_if_they_know_the_truth():
+    readings = [m for name, m in METHODS.items() if name.startswith(('gdm-paper-', 'gdm-truth'))]
+    assert len(readings) == 6 and not any(m.default for m in readings)
+    assert {m.name for m in readings if m.uses_truth} == {'gdm-truth', 'gdm-truth-pixels'}
+
+
+@pytest.mark.parametrize('name', ['gdm-paper', 'gdm-paper-growth', 'gdm-paper-axes', 'gdm-truth'])
+def test_every_reading_separates_two_easy_motions(name):
+    pair = make_scene(Scene(n_points=90, n_motions=2), np.random.default_rng(5))
+    answer = METHODS[name].segment(pair, 2, np.random.default_rng(7))
+    assert error_percent(answer.labels, pair.truth) <= 10.0
+
+
 def test_polar_curvature_vanishes_on_a_flat_and_grows_off_it():
     rng = np.random.default_rng(0)
     flat = np.hstack([rng.uniform(-1, 1, (20, 2)), np.zeros((20, 1))])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg_tools.bench.metrics import (
-    error_percent, is_false_alarm, match_motions, moving_rates, outlier_rates, roc, ROC_GRID,
-    roc_on_grid, tpr_at_fpr)
+    error_percent, inlier_error_percent, is_false_alarm, match_motions, moving_rates,
+    outlier_rates, roc, ROC_GRID, roc_on_grid, tpr_at_fpr)
 
 TRUTH = np.array([0] * 6 + [1] * 3 + [-1])
 
@@ -23,6 +23,13 @@ def test_every_wrong_point_counts_outliers_included():
     found = TRUTH.copy()
     found[0], found[9] = 1, 0
     assert error_percent(found, TRUTH) == pytest.approx(20.0)
+
+
+def test_the_inlier_error_counts_the_inliers_that_were_kept_alone():
+    found = TRUTH.copy()
+    found[0], found[1], found[9] = 1, -1, 0
+    assert inlier_error_percent(found, TRUTH) == pytest.approx(100.0 / 8)
+    assert np.isnan(inlier_error_percent(np.full(10, -1), TRUTH))
 
 
 def test_an_outlier_is_never_matched_to_a_motion():

@@ -71,6 +71,7 @@ SMALLER = {
     'gdm-motion-seg bench adelaide': [*ONE_RUN, *FEW_METHODS],
     'gdm-motion-seg bench kt3dmoseg': [*ONE_RUN, *FEW_METHODS],
     'gdm-motion-seg bench synthetic': [*ONE_RUN, *FEW_METHODS, '--pairs', 'motions=2/0'],
+    'gdm-motion-seg bench paper': [*ONE_RUN, '--methods', 'gdm-paper,gdm-model-reassign,ref'],
     'gdm-motion-seg bench engine': ['--seeds', '1'],
     'gdm-motion-seg bench soak': ['--minutes', '0.1'],
 }

@@ -48,8 +48,14 @@ def memberships_of(labels, n_clusters):
     return (labels == np.arange(n_clusters)[:, None]).astype(float)
 
 
-def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
-    """Merge, of each handful of random pairs, the one that gives the lowest global dimension."""
+def agglomerative_start(vectors, n_clusters, epsilon, p, draws, criterion='union'):
+    """
+    Merge, of each handful of random pairs, the best one.
+
+    It is the one whose union has the lowest dimension ('union'), the one that gives the lowest
+    global dimension of all sets ('global'), or the one whose union exceeds the larger of its two
+    dimensions by the least ('growth').
+    """
     sets = [[n] for n in range(len(vectors))]
     dimensions = [empirical_dimension(vectors[s], epsilon) for s in sets]
     for merge in range(len(vectors) - n_clusters):
@@ -62,7 +68,8 @@ def agglomerative_start(vectors, n_clusters, epsilon, p, draws):
             a, b = min(a, b), max(a, b)
             merged = empirical_dimension(vectors[sets[a] + sets[b]], epsilon)
             # The other sets add the same to all; left out, they cannot drown the difference.
-            value = merged ** p - powers[a] - powers[b]
+            value = {'global': merged ** p - powers[a] - powers[b], 'union': merged,
+                     'growth': merged - max(dimensions[a], dimensions[b])}[criterion]
             if value < best:
                 best, keep, gone, dimension = value, a, b, merged
         sets[keep] += sets[gone]

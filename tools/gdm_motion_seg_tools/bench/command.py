@@ -5,6 +5,7 @@
 
 import argparse
 import importlib
+import importlib.util
 import math
 import os
 from pathlib import Path
@@ -13,13 +14,14 @@ from rich.console import Console
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg_tools.bench.benchmark import Benchmark, Row
+from gdm_motion_seg_tools.bench.methods.base import Method
 from gdm_motion_seg_tools.bench.methods.registry import METHODS
 from gdm_motion_seg_tools.bench.registry import BENCHMARKS
 from gdm_motion_seg_tools.bench.report import (
     check_writable, make_report, print_table, Report, write_csv, write_json)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
-MEASUREMENTS = ('footage', 'engine', 'latency', 'node', 'soak')
+MEASUREMENTS = ('footage', 'engine', 'latency', 'node', 'paper', 'soak')
 """Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
 
 
@@ -33,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='write the report (- prints it); finished rows are kept beside it, '
                         'and the same command goes on from them')
     parser.add_argument('--csv', type=Path, metavar='FILE', help='write the rows as a table')
+    parser.add_argument('--page', type=Path, metavar='FILE',
+                        help='paper: write the page with the tables, and its plot beside it')
     parser.add_argument('--plots', type=Path, metavar='DIR', help='draw plots into a folder')
     parser.add_argument('--seeds', type=_positive, default=5, metavar='N',
                         help='runs of each pair, of which the median counts (default: 5)')
@@ -57,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print the table, write the files; returns the exit code."""
-    for path in (args.json, args.csv):
+    for path in (args.json, args.csv, args.page):
         if path:
             check_writable(path)
     if args.name in MEASUREMENTS:
@@ -124,7 +128,7 @@ def summary_of(benchmark: Benchmark, methods: list[str], rows: list[Row],
 def chosen_methods(text: str) -> list[str]:
     """Return the methods named in a list with commas; all that are not slow if it is empty."""
     if text == 'all':
-        return list(METHODS)
+        return [name for name, method in METHODS.items() if is_installed(method)]
     if not text:
         return [name for name, method in METHODS.items() if method.default]
     names = [name.strip() for name in text.split(',') if name.strip()]
@@ -132,6 +136,11 @@ def chosen_methods(text: str) -> list[str]:
         if name not in METHODS:
             raise InputError(f'there is no method {name!r}; there are {", ".join(METHODS)}')
     return list(dict.fromkeys(names))
+
+
+def is_installed(method: Method) -> bool:
+    """Tell whether the package that a method needs, if any, is there."""
+    return not method.package or importlib.util.find_spec(method.package) is not None
 
 
 def chosen_pairs(benchmark: Benchmark, folder: Path | None, text: str) -> list[LabelledPair]:

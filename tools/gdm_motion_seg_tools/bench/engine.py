@@ -86,7 +86,8 @@ def timed(vectors: FloatArray, draws: FloatArray, repeats: int = 5) -> tuple[flo
     best, k = np.inf, len(DIMENSIONS)
     for _ in range(repeats):
         begin = time.process_time()
-        starts = [kernels.agglomerate(vectors, k, PAPER.epsilon, PAPER.p, own) for own in draws]
+        starts = [kernels.agglomerate(vectors, k, PAPER.epsilon, PAPER.p, own, kernels.BY_UNION)
+                  for own in draws]
         result = minimize_global_dimension(vectors, k, PAPER, starts=starts)
         best = min(best, time.process_time() - begin)
     return best, result

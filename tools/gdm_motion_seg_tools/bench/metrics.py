@@ -63,6 +63,14 @@ def error_percent(found: IntArray, truth: IntArray) -> float:
     return 100.0 * float(1.0 - match_motions(found, truth).correct.mean())
 
 
+def inlier_error_percent(found: IntArray, truth: IntArray) -> float:
+    """Return the share of the true inliers that were kept but got a wrong motion, in percent."""
+    kept = (found >= 0) & (truth >= 0)
+    if not kept.any():
+        return float('nan')
+    return error_percent(found[kept], truth[kept])
+
+
 def outlier_rates(found: IntArray, truth: IntArray) -> tuple[float, float]:
     """Return TPR and FPR of the outliers as the paper defines them; NaN where undefined."""
     said, is_outlier = found < 0, truth < 0

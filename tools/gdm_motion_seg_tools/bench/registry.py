@@ -3,12 +3,13 @@
 
 """Every benchmark on a data set, by name."""
 
-from gdm_motion_seg_tools.bench import adelaide, hopkins155, kt3dmoseg, synthetic
+from gdm_motion_seg_tools.bench import adelaide, hopkins155, kt3dmoseg, ras_data, synthetic
 from gdm_motion_seg_tools.bench.benchmark import Benchmark
 
 BENCHMARKS: dict[str, Benchmark] = {module.BENCHMARK.name: module.BENCHMARK for module in (
     hopkins155,
     adelaide,
     kt3dmoseg,
+    ras_data,
     synthetic,
 )}

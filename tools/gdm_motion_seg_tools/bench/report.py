@@ -40,6 +40,11 @@ def write_json(report: Report, path: Path) -> None:
     if str(path) == '-':
         sys.stdout.write(text)
         return
+    write_text(text, path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text file, whole or not at all."""
     with _whole_file(path) as file:
         file.write_text(text, encoding='utf-8')
 

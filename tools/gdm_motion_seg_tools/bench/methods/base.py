@@ -51,6 +51,8 @@ class Method:
     """Whether it is told the truth: a reference, never ranked."""
     warm_up: bool = True
     """Whether a process runs it once before its time counts: the first run compiles and loads."""
+    package: str = ''
+    """Package that only some users have and without which it cannot run."""
     note: str = ''
     """What a reader of the table must know."""
     sources: tuple[str, ...] = ()

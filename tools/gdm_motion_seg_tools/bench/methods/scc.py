@@ -16,7 +16,7 @@ import numpy as np
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.methods.spectral import (
-    embedded, k_means, leading_eigenvectors, row_normalised)
+    embedded, k_means, leading_left_vectors, row_normalised)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 DIMENSION = {'linear': 3, 'nonlinear': 7}
@@ -87,20 +87,12 @@ def _best_scale(points: FloatArray, curvatures: FloatArray, d: int, n_motions: i
         affinity = np.exp(-curvatures / (2.0 * sigma2))
         degree = affinity @ affinity.sum(axis=0)
         rows = affinity / np.sqrt(np.maximum(degree, np.finfo(float).tiny))[:, None]
-        vectors = _leading_left(rows, n_motions)
+        vectors = leading_left_vectors(rows, n_motions)
         labels = k_means(row_normalised(vectors), n_motions, rng, n_init=3)
         error = _flat_error(points, labels, d)
         if error < best_error:
             best_labels, best_error = labels, error
     return best_labels, best_error
-
-
-def _leading_left(matrix: FloatArray, count: int) -> FloatArray:
-    """Return the leading left singular vectors, through the smaller Gram matrix."""
-    if matrix.shape[0] <= matrix.shape[1]:
-        return leading_eigenvectors(matrix @ matrix.T, count)[1]
-    values, vectors = leading_eigenvectors(matrix.T @ matrix, count)
-    return np.asarray(matrix @ vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny)))
 
 
 def _flat_error(points: FloatArray, labels: IntArray, d: int) -> float:

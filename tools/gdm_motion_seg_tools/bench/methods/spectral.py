@@ -40,13 +40,21 @@ def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, Fl
     return values, vectors
 
 
+def leading_left_vectors(matrix: FloatArray, count: int) -> FloatArray:
+    """Return the leading left singular vectors, through the smaller Gram matrix."""
+    if matrix.shape[0] <= matrix.shape[1]:
+        return leading_eigenvectors(matrix @ matrix.T, count)[1]
+    values, vectors = leading_eigenvectors(matrix.T @ matrix, count)
+    return np.asarray(matrix @ vectors / np.sqrt(np.maximum(values, np.finfo(float).tiny)))
+
+
 def k_means(rows: FloatArray, n_clusters: int, rng: np.random.Generator, n_init: int = 10,
             ) -> IntArray:
     """Cluster rows by k-means."""
     try:
         from sklearn.cluster import KMeans
     except ImportError:
-        raise MissingDependencyError('SCC, SSC and LRR need the package scikit-learn: '
+        raise MissingDependencyError('the subspace methods need the package scikit-learn: '
                                      'pip install scikit-learn') from None
     model = KMeans(n_clusters, n_init=n_init, random_state=int(rng.integers(2 ** 31)))
     return np.asarray(model.fit_predict(rows), np.int64)

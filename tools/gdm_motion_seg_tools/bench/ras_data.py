@@ -1,0 +1,10 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The RAS data, where the user has a copy of it: the paper's figures with outliers."""
+
+from gdm_motion_seg_tools.bench.adelaide import measure, summarise
+from gdm_motion_seg_tools.bench.benchmark import Benchmark
+from gdm_motion_seg_tools.datasets.ras import read_ras
+
+BENCHMARK = Benchmark('ras', read_ras, measure, summarise)
