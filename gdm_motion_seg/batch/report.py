@@ -22,15 +22,15 @@ SHOWN_SPANS = 200
 """Spans that a page lists; the data set has them all."""
 SHOWN_BODIES = 40
 """Bodies in a timeline, those that were seen longest."""
-_STYLE = '''
+_STYLE = """
 :root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; width: 100%; }
 th, td { border-bottom: 1px solid #8884; padding: 0.25rem 0.6rem; text-align: right; }
 th:first-child, td:first-child, .text { text-align: left; }
 svg { background: #8882; display: block; }
 .note { color: #888; } .failed { color: #c33; }
-'''
+"""
 
 
 @dataclass(frozen=True)

@@ -68,46 +68,45 @@ class _Task:
 class BatchRun:
     """Works off a list of recordings on a cluster; what is finished is in the store."""
 
-    def __init__(self, client: Client, job: Job, recordings: Sequence[Recording],
-                 say: Callable[[str], None], show: Callable[[Progress], None]) -> None:
-        """
-        Prepare a run.
-
-        Parameters
-        ----------
-        client, job, recordings :
-            Where, how and what to work on.
-        say :
-            Takes a line about each recording and part that ends.
-        show :
-            Takes the progress whenever it changes.
-
-        """
-        self.client, self.job, self.recordings = client, job, recordings
+    def __init__(self, job: Job, recordings: Sequence[Recording]) -> None:
+        """Look what earlier runs have finished."""
+        self.job, self.recordings = job, recordings
         self.store = Store(job.out)
         self.summaries: dict[str, Summary] = {}
         self.failures: dict[str, str] = {}
         self.computed: list[str] = []
         self.started = time.monotonic()
-        self._say, self._show = say, show
         self._keys = {recording.name: job.key(recording) for recording in recordings}
         self._tasks: dict[Future, _Task] = {}
         self._waiting: dict[str, set[int]] = {}
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._starts: Counter[tuple[str, int]] = Counter()
         self._submitted: Counter[_Task] = Counter()
-        self._progress = Progress(float(sum(max(1, r.size) for r in recordings)))
-        self._log = _RunLog(self.store, job.run)
+        self.missing = [recording for recording in recordings if not self._kept(recording)]
+        """Recordings that are to be computed."""
+        self._progress = Progress(float(sum(max(1, r.size) for r in self.missing)))
 
-    def work(self) -> None:
-        """Compute what is missing; raises GdmMotionSegError where it makes no sense to go on."""
-        todo = [recording for recording in self.recordings if not self._kept(recording)]
-        if not todo:
-            return
+    def work(self, client: Client, say: Callable[[str], None] = lambda line: None,
+             show: Callable[[Progress], None] = lambda progress: None) -> None:
+        """
+        Compute what is missing; raises GdmMotionSegError where it makes no sense to go on.
+
+        Parameters
+        ----------
+        client :
+            The cluster to work on.
+        say :
+            Takes a line about each recording and part that ends.
+        show :
+            Takes the progress whenever it changes.
+
+        """
+        self.client, self._say, self._show = client, say, show
+        self._log = _RunLog(self.store, self.job.run)
         self.client.subscribe_topic(TOPIC, self._hear)
         try:
             queue = as_completed(loop=self.client.loop, raise_errors=False)
-            for i, recording in enumerate(todo):
+            for i, recording in enumerate(self.missing):
                 queue.add(self._submit(_Task(recording), -i))
             for future in queue:
                 for more in self._take(future):
@@ -133,12 +132,11 @@ class BatchRun:
         self.store.write('report.html', overview_page(summaries, totals).encode())
 
     def _kept(self, recording: Recording) -> bool:
-        """Take a recording that an earlier run finished; False if it is to be computed."""
+        """Take a recording if an earlier run finished it; False if it is to be computed."""
         summary = finished(self.store, recording.name, self._keys[recording.name])
         if summary is None:
             return False
         self.summaries[recording.name] = summary
-        self._progress.total -= max(1, recording.size)
         return True
 
     def _submit(self, task: _Task, priority: int = 0) -> Future:

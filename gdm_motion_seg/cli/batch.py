@@ -4,14 +4,14 @@
 """The command ``batch``."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timezone
 import os
 from typing import Any, TYPE_CHECKING
 import uuid
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress as Bar, TextColumn, TimeElapsedColumn
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import (add_overwrite_argument, add_settings_arguments, config_from,
@@ -20,7 +20,7 @@ from gdm_motion_seg.cli.interruption import Terminated
 from gdm_motion_seg.errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from gdm_motion_seg.batch.run import BatchRun
+    from gdm_motion_seg.batch.run import BatchRun, Progress
 
 EXAMPLE = 'gdm-motion-seg batch logs/ more/*.mcap --out logs_motions'
 SOME_FAILED = 1
@@ -70,21 +70,24 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(out, config_from(args), run=_run_name(), topic=args.topic, fps=args.fps,
                    split=args.split, overlap=args.overlap, keypoints=not args.no_keypoints)
     recordings = find_recordings(args.inputs)
-    with OutputStore(out), _cluster(args) as client:
-        workers = len(client.nthreads())
-        console.notes.print(f'{len(recordings)} recordings, {workers} workers, '
-                            f'{dashboard(client)}', highlight=False, soft_wrap=True)
-        check_shared(client, out)
-        with _shown() as (say, show):
-            batch = BatchRun(client, job, recordings, say, show)
-            try:
-                batch.work()
-            except (KeyboardInterrupt, Terminated):
-                say(f'interrupted: {len(batch.summaries)} of {len(recordings)} recordings are '
-                    'finished and stay; the same command goes on from there')
-                raise
-            finally:
-                batch.sum_up(workers)
+    with OutputStore(out):
+        batch = BatchRun(job, recordings)
+        workers = 0
+        try:
+            if batch.missing:
+                with _cluster(args) as client:
+                    workers = len(client.nthreads())
+                    _print_line(f'{len(batch.missing)} of {len(recordings)} recordings are to be '
+                                f'computed by {workers} workers; {dashboard(client)}')
+                    check_shared(client, out)
+                    with _shown() as show:
+                        batch.work(client, _print_line, show)
+        except (KeyboardInterrupt, Terminated):
+            _print_line(f'interrupted: {len(batch.summaries)} of {len(recordings)} recordings are '
+                        'finished and stay; the same command goes on from there')
+            raise
+        finally:
+            batch.sum_up(workers)
     return _report(batch, args)
 
 
@@ -127,22 +130,22 @@ def needs_extra(command: str) -> Iterator[None]:
 
 
 @contextmanager
-def _shown() -> Iterator[tuple[Any, Any]]:
-    """Yield functions that show lines and progress: a bar on a terminal, else lines alone."""
+def _shown() -> Iterator[Callable[['Progress'], None]]:
+    """Yield a function that shows the progress: a bar on a terminal, else nothing."""
     if not console.notes.is_terminal:
-        yield _print_line, lambda progress: None
+        yield lambda progress: None
         return
     columns = (TextColumn('{task.description}'), BarColumn(), TextColumn('{task.percentage:.0f} %'),
                TimeElapsedColumn(), TextColumn('{task.fields[left]}'))
-    with Progress(*columns, console=console.notes, transient=True) as bar:
+    with Bar(*columns, console=console.notes, transient=True) as bar:
         task = bar.add_task('batch', total=1.0, left='')
 
-        def show(progress: Any) -> None:
+        def show(progress: 'Progress') -> None:
             left = progress.seconds_left
             bar.update(task, completed=progress.share,
                        left='' if left is None else f'about {left:.0f} s left')
 
-        yield _print_line, show
+        yield show
 
 
 def _print_line(line: str) -> None:
