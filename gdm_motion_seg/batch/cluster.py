@@ -3,6 +3,7 @@
 
 """The workers: a local cluster of Dask, or whatever a scheduler's address leads to."""
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import logging
@@ -12,6 +13,7 @@ import uuid
 
 import dask
 from distributed import Client, LocalCluster, WorkerPlugin
+from distributed.comm import connect
 
 from gdm_motion_seg.batch.job import code_digest
 from gdm_motion_seg.batch.store import Store
@@ -52,8 +54,10 @@ def remote_cluster(address: str) -> Iterator[Client]:
     for name in ('distributed.comm', 'distributed.client', 'distributed.core'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
+        if address.startswith('tcp://') or '://' not in address:
+            asyncio.run(asyncio.wait_for(_greet(address), CONNECT_S))
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, asyncio.TimeoutError) as error:
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise InputError(f'there is no scheduler at {address}: {reason[:200]}') from None
     with client:
@@ -62,6 +66,12 @@ def remote_cluster(address: str) -> Iterator[Client]:
         codes = client.run(code_digest, on_error='return')
         check_code({worker: str(code) for worker, code in codes.items()})
         yield client
+
+
+async def _greet(address: str) -> None:
+    """Connect once: a client waits for ever for something that listens and does not answer."""
+    comm = await connect(address, timeout=CONNECT_S)
+    await comm.close()
 
 
 def check_versions(versions: Mapping[str, Any]) -> None:
