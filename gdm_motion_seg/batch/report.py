@@ -127,7 +127,7 @@ def _timeline(summary: 'Summary') -> str:
     seen: dict[int, float] = {}
     for span in summary.spans:
         seen[span.body] = seen.get(span.body, 0.0) + span.stop - span.start
-    longest = sorted(sorted(seen), key=lambda body: -seen[body])[:SHOWN_BODIES]
+    longest = sorted(seen, key=lambda body: (-seen[body], body))[:SHOWN_BODIES]
     if not longest:
         return '<p>No body was seen.</p>'
     rows = {body: row for row, body in enumerate(sorted(longest))}

@@ -10,6 +10,7 @@ from small_jobs import SIZE
 
 from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
+
 @pytest.fixture(scope='session')
 def tiny_bags(tmp_path_factory):
     """Give a folder with three short bags."""

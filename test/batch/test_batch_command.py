@@ -11,7 +11,6 @@ import socket
 import time
 
 from distributed import Client
-from pyarrow import parquet
 import pytest
 from small_jobs import FLAGS, small_job
 

@@ -60,10 +60,11 @@ def test_a_folder_with_files_of_others_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_folder_is_used_by_one_command_at_a_time(tmp_path):
-    with OutputStore(str(tmp_path / 'out')):
-        with pytest.raises(InputError, match='another "batch"'), OutputStore(str(tmp_path / 'out')):
+    out = str(tmp_path / 'out')
+    with OutputStore(out):
+        with pytest.raises(InputError, match='another "batch"'), OutputStore(out):
             pass
-    with OutputStore(str(tmp_path / 'out')):
+    with OutputStore(out):
         pass
 
 

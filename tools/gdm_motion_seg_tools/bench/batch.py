@@ -10,12 +10,13 @@ independent processes of ``bag`` gain over one on the same bags in the same run.
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 import json
 import os
 from pathlib import Path
+import resource
 import shutil
 import signal
 import subprocess
@@ -30,30 +31,33 @@ import psutil
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.batch import needs_extra
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.io.bags import BagReader, BagWriter, IMAGE, typestore
+from gdm_motion_seg.io.bags import BagReader, BagWriter, COMPRESSED, typestore
 from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.report import make_report, Report
 from gdm_motion_seg_tools.synth.scene_bags import IMAGE_TOPIC, SceneOptions, write_scene
 
+TOPIC = f'{IMAGE_TOPIC}/compressed'
 SIZE = (320, 240)
 VGA = (640, 480)
 SCENES = ('small_mover', 'two_movers', 'three_movers', 'planar_motion')
 RENDERINGS = 8
 SHORT_BAGS = 40
-SHORT_FRAMES = 60
+SHORT_FRAMES, SHORT_REPEATS = 60, 3
+LONG_FRAMES, LONG_REPEATS = 600, 10
+"""Rendered frames of a bag, and how often they are played forth and back."""
 LONG_SCENE = 'small_mover'
-LONG_FRAMES = 600
-LONG_REPEATS = 4
-"""The long bag is its rendered frames played forth and back so often, without a jump."""
-LONG_SPLIT_S = 40.0
+LONG_PARTS = 2
 FAULT_SPLIT_S = 10.0
 KILL_AFTER_S = 1.0
 """A worker is killed so long after it began a part."""
 INTERRUPT_SHARE = 0.4
 """The command is interrupted when this share of the recordings is finished."""
 TASKS = 2000
-PROJECTED_CORES = (1, 2, 8, 32, 128, 512, 2048)
+TASK_RATES = (10, 30, 100, 300)
+SIMULATED_WORKERS = 16
+SIMULATED_S = 5.0
+PROJECTED_CORES = (1, 8, 64, 512, 4096)
 TIMEOUT_S = 3600.0
 
 
@@ -65,7 +69,8 @@ def run(args: argparse.Namespace) -> Report:
         folder = Path(name)
         note('rendering')
         bags = short_bags(folder / 'short', max(2, SHORT_BAGS // args.every))
-        long = long_bag(folder / 'long', max(1, LONG_REPEATS // args.every))
+        options = SceneOptions(LONG_SCENE, LONG_FRAMES, SIZE, compressed=True)
+        long = write_clip(folder / 'long', options, max(2, LONG_REPEATS // args.every))
         bag_loop(bags[:1], folder / 'compile')
         summary, rows = measure_speed(bags, folder)
         summary |= measure_split(long, folder, summary)
@@ -84,36 +89,37 @@ def note(text: str) -> None:
 
 def short_bags(folder: Path, count: int) -> list[Path]:
     """Render a few bags and give each of them several names; returns their paths."""
-    bags = []
+    bags: list[Path] = []
     for i in range(count):
         bag = folder / f'bag{i:02d}'
         if i < RENDERINGS:
-            write_scene(bag, SceneOptions(SCENES[i % len(SCENES)], SHORT_FRAMES, SIZE, seed=i))
-            shutil.rmtree(bag / 'truth')
+            write_clip(bag, SceneOptions(SCENES[i % len(SCENES)], SHORT_FRAMES, SIZE, seed=i,
+                                         compressed=True), SHORT_REPEATS)
         else:
             shutil.copytree(bags[i % RENDERINGS], bag)
         bags.append(bag)
     return bags
 
 
-def long_bag(folder: Path, repeats: int) -> Path:
-    """Render a clip and play it forth and back into one long bag; returns its path."""
-    clip = folder / 'clip'
-    write_scene(clip, SceneOptions(LONG_SCENE, LONG_FRAMES, SIZE))
+def write_clip(bag: Path, options: SceneOptions, repeats: int) -> Path:
+    """Render a scene and play it forth and back into one bag, without a jump; returns its path."""
+    clip = bag.parent / f'{bag.name}_clip'
+    write_scene(clip, options)
     with BagReader(clip) as reader:
-        messages = [message for _, _, message in reader.messages(IMAGE_TOPIC)]
+        messages = [message for _, _, message in reader.messages(TOPIC)]
     first = stamp_of(messages[0].header)
-    period = (stamp_of(messages[-1].header) - first) // (len(messages) - 1)
+    period = round(1e9 / options.fps)
     store, index = typestore(), 0
-    with BagWriter(folder / 'drive') as bag:
+    with BagWriter(bag) as writer:
         for repeat in range(repeats):
             for message in messages if repeat % 2 == 0 else messages[::-1]:
                 stamp = first + index * period
                 message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10 ** 9)
-                bag.write_raw(IMAGE_TOPIC, IMAGE, stamp, store.serialize_cdr(message, IMAGE))
+                writer.write_raw(TOPIC, COMPRESSED, stamp,
+                                 store.serialize_cdr(message, COMPRESSED))
                 index += 1
     shutil.rmtree(clip)
-    return folder / 'drive'
+    return bag
 
 
 # -- speed -----------------------------------------------------------------------------------
@@ -121,21 +127,35 @@ def long_bag(folder: Path, repeats: int) -> Path:
 
 def measure_speed(bags: Sequence[Path], folder: Path) -> tuple[dict[str, float], list[Row]]:
     """Compare one and two workers with one and two loops of ``bag``."""
-    seconds: dict[str, float] = {}
-    note(f'a loop of bag over {len(bags)} bags')
-    seconds['loop_1'] = timed(lambda: bag_loop(bags, folder / 'loop'))
-    note('one worker')
-    seconds['workers_1'] = timed(lambda: batch(bags, folder / 'one', 1))
-    note('two loops of bag')
-    with ThreadPoolExecutor(2) as pool:
-        seconds['loop_2'] = timed(lambda: list(pool.map(
-            bag_loop, (bags[::2], bags[1::2]), (folder / 'loop_a', folder / 'loop_b'))))
-    note('two workers')
-    seconds['workers_2'] = timed(lambda: batch(bags, folder / 'two', 2))
-    loops, workers = (seconds[f'{name}_1'] / seconds[f'{name}_2'] for name in ('loop', 'workers'))
-    summary = {'speedup_share': workers / loops, 'overhead': seconds['workers_1']
-               / seconds['loop_1'], 'speedup': workers, 'loop_speedup': loops}
-    return summary, [{'measurement': name, 'seconds': value} for name, value in seconds.items()]
+    def two_loops() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(bag_loop, (bags[::2], bags[1::2]), (folder / 'a', folder / 'b')))
+
+    calls: dict[str, Callable[[], None]] = {
+        'loop_1': lambda: bag_loop(bags, folder / 'loop'),
+        'workers_1': lambda: batch(bags, folder / 'one', 1),
+        'loop_2': two_loops,
+        'workers_2': lambda: batch(bags, folder / 'two', 2)}
+    rows: list[Row] = []
+    for name, call in calls.items():
+        note(f'{len(bags)} bags, {name}')
+        before = cpu_of_children()
+        seconds = timed(call)
+        rows.append({'measurement': name, 'seconds': seconds,
+                     'cpu_seconds': cpu_of_children() - before})
+    wall, cpu = ({row['measurement']: row[key] for row in rows}
+                 for key in ('seconds', 'cpu_seconds'))
+    loops, workers = (wall[f'{name}_1'] / wall[f'{name}_2'] for name in ('loop', 'workers'))
+    return {'speedup_share': workers / loops, 'overhead': wall['workers_1'] / wall['loop_1'],
+            'speedup': workers, 'loop_speedup': loops,
+            'cpu_overhead': cpu['workers_1'] / cpu['loop_1'],
+            'cpu_growth': cpu['workers_2'] / cpu['workers_1']}, rows
+
+
+def cpu_of_children() -> float:
+    """Return the processor time of all processes that this one started and that ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def measure_split(long: Path, folder: Path, speed: dict[str, float]) -> dict[str, float]:
@@ -144,7 +164,8 @@ def measure_split(long: Path, folder: Path, speed: dict[str, float]) -> dict[str
     note('a long recording in one piece')
     one = timed(lambda: batch([long], folder / 'piece', 1, '--split', '0'))
     note('the same in parts on two workers')
-    two = timed(lambda: batch([long], folder / 'parts', 2, '--split', str(LONG_SPLIT_S)))
+    split = frames_of(long) / SceneOptions().fps / LONG_PARTS
+    two = timed(lambda: batch([long], folder / 'parts', 2, '--split', f'{split:.0f}'))
     tables = [parquet.ParquetFile(folder / out / 'keypoints' / f'recording={long.name}'
                                   / '0.parquet').read() for out in ('piece', 'parts')]
     agreement, matched = label_agreement(*tables)
@@ -155,7 +176,7 @@ def measure_split(long: Path, folder: Path, speed: dict[str, float]) -> dict[str
             'long_seconds': float(summary['seconds'])}
 
 
-def timed(call: Any) -> float:
+def timed(call: Callable[[], None]) -> float:
     """Return how long a call takes in seconds."""
     begin = time.monotonic()
     call()
@@ -306,7 +327,7 @@ def frames_in(out: Path, bag: Path) -> int:
 def frames_of(bag: Path) -> int:
     """Count the images of a bag."""
     with BagReader(bag) as reader:
-        return reader.count(IMAGE_TOPIC)
+        return reader.count(TOPIC)
 
 
 # -- projection ------------------------------------------------------------------------------
@@ -314,28 +335,29 @@ def frames_of(bag: Path) -> int:
 
 def measure_projection(folder: Path) -> dict[str, float]:
     """Measure one core on VGA and the scheduler's cost of a task; project a thousand hours."""
-    from gdm_motion_seg.batch.job import make_job, SPLIT_S, OVERLAP_S
+    from gdm_motion_seg.batch.job import make_job, OVERLAP_S, SPLIT_S
     from gdm_motion_seg.batch.recordings import find_recordings
     from gdm_motion_seg.batch.tasks import process_recording
     from gdm_motion_seg.ros.config import NodeConfig
     note('VGA on one core, and the cost of a task')
-    write_scene(folder / 'vga', SceneOptions('two_movers', SHORT_FRAMES, VGA))
-    shutil.rmtree(folder / 'vga' / 'truth')
-    job = make_job(str(folder / 'vga_out'), NodeConfig())
-    recording, = find_recordings([str(folder / 'vga')])
-    summary = process_recording(job, recording, '').summary
+    options = SceneOptions('two_movers', SHORT_FRAMES, VGA, compressed=True)
+    recording, = find_recordings([str(write_clip(folder / 'vga', options, SHORT_REPEATS))])
+    summary = process_recording(make_job(str(folder / 'vga_out'), NodeConfig()), recording,
+                                '').summary
     assert summary is not None
     rate = summary.frames / summary.compute_seconds
+    part_s = (SPLIT_S + OVERLAP_S) * options.fps / rate
+    efficiency = {f'efficiency_at_{r}_tasks_per_second': simulated_efficiency(r)
+                  for r in TASK_RATES}
     task_s = seconds_per_task(TASKS)
-    hours = {f'hours_on_{n}_cores': projected_hours(1000.0, 30.0, rate, n, task_s, SPLIT_S,
-                                                    OVERLAP_S) for n in PROJECTED_CORES}
-    return {'vga_frames_per_second': rate, 'scheduler_ms_per_task': 1e3 * task_s,
-            'stops_scaling_at_cores': part_seconds(30.0, rate, SPLIT_S, OVERLAP_S) / task_s,
-            **hours}
+    hours = {f'hours_on_{n}_cores': projected_hours(1000.0, SPLIT_S, part_s, task_s, n)
+             for n in PROJECTED_CORES}
+    return {'vga_frames_per_second': rate, 'scheduler_ms_per_task': 1e3 * task_s, **efficiency,
+            'stops_scaling_at_cores': part_s / task_s, **hours}
 
 
 def seconds_per_task(count: int) -> float:
-    """Measure what an empty task costs the client and the scheduler, on a real cluster."""
+    """Measure what an empty task costs client and scheduler, with real worker processes."""
     from distributed import as_completed
     from gdm_motion_seg.batch.cluster import local_cluster
     with local_cluster(2, 'auto') as client:
@@ -347,18 +369,30 @@ def seconds_per_task(count: int) -> float:
         return (time.monotonic() - begin) / count
 
 
-def part_seconds(fps: float, rate: float, split: float, overlap: float) -> float:
-    """Return how long a core works on a part."""
-    return (split + overlap) * fps / rate
+def simulated_efficiency(tasks_per_second: int) -> float:
+    """
+    Let workers that only sleep finish so many tasks a second; returns the share that they reach.
+
+    The scheduler cannot tell N cores whose parts take d seconds from n workers that sleep for
+    d n / N. Scheduler, client and workers share one process here, so the result is a lower bound.
+    """
+    from distributed import as_completed, Client, LocalCluster
+    with LocalCluster(SIMULATED_WORKERS, threads_per_worker=1, processes=False,
+                      dashboard_address=None, worker_dashboard_address=None) as cluster, \
+            Client(cluster, set_as_default=False) as client:
+        nap, count = SIMULATED_WORKERS / tasks_per_second, round(SIMULATED_S * tasks_per_second)
+        begin = time.monotonic()
+        futures = client.map(time.sleep, [nap] * count, pure=False)
+        for _ in as_completed(futures, loop=client.loop):
+            pass
+        return count / tasks_per_second / (time.monotonic() - begin)
 
 
-def projected_hours(hours: float, fps: float, rate: float, cores: int, task_s: float,
-                    split: float, overlap: float) -> float:
+def projected_hours(hours: float, split: float, part_s: float, task_s: float, cores: int) -> float:
     """
     Project the time for so many hours of recordings, in hours.
 
     The cores share the parts; the scheduler hands out one after the other, at ``task_s`` each.
     """
     parts = hours * 3600.0 / split
-    work = part_seconds(fps, rate, split, overlap)
-    return max(np.ceil(parts / cores) * work, parts * task_s + work) / 3600.0
+    return float(max(np.ceil(parts / cores) * part_s, parts * task_s + part_s)) / 3600.0
