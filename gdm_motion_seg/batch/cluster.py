@@ -17,11 +17,13 @@ from distributed.comm import connect
 
 from gdm_motion_seg.batch.job import code_digest
 from gdm_motion_seg.batch.store import Store
-from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.errors import GdmMotionSegError, InputError
 
 RETRIES = 2
 """How often a part is tried again."""
 CONNECT_S = 10.0
+NO_WORKERS_S = 60.0
+"""Without a worker for so long, a local cluster gives up."""
 COMPARED = ('dask', 'distributed', 'msgpack')
 """Packages that must have the same version at both ends."""
 
@@ -33,6 +35,13 @@ def local_cluster(workers: int, memory: str) -> Iterator[Client]:
         'distributed.scheduler.allowed-failures': RETRIES,
         # A worker gets one task at a time: with one that dies, no waiting ones are suspected.
         'distributed.scheduler.worker-saturation': 1.0,
+        # Workers that die and cannot be started again are no reason to wait for ever.
+        'distributed.scheduler.no-workers-timeout': f'{NO_WORKERS_S:g}s',
+        # Results lie in files, so there is nothing to spill, and a worker that pauses because its
+        # memory is scarce would wait for ever. It is ended instead, and its part tried again.
+        'distributed.worker.memory.target': False,
+        'distributed.worker.memory.spill': False,
+        'distributed.worker.memory.pause': False,
         # A garbage collection or a long call into compiled code is no reason for a warning.
         'distributed.admin.tick.limit': '1h',
     }
@@ -44,7 +53,11 @@ def local_cluster(workers: int, memory: str) -> Iterator[Client]:
         except ValueError as error:
             raise InputError(f'the workers cannot be started: {error}') from None
         with cluster, Client(cluster, set_as_default=False) as client:
-            client.register_plugin(Quiet())
+            try:
+                client.register_plugin(Quiet())
+            except OSError:
+                raise GdmMotionSegError('the workers died while they started; is the memory '
+                                        f'limit ({memory}) too low?') from None
             yield client
 
 

@@ -185,7 +185,7 @@ class BatchRun:
 
     def _outcome(self, future: Future, task: _Task) -> Outcome | None:
         """Return the outcome of a task; None if it is to be submitted again."""
-        from distributed.scheduler import KilledWorker
+        from distributed.scheduler import KilledWorker, NoWorkerError
         if future.status in ('cancelled', 'lost'):
             raise GdmMotionSegError('the scheduler does not answer any more; what is finished '
                                     f'stays in {self.job.out}')
@@ -193,6 +193,10 @@ class BatchRun:
         if error is None:
             outcome: Outcome = future.result()
             return outcome
+        if isinstance(error, NoWorkerError):
+            raise GdmMotionSegError('there are no workers any more, and none can be started (is '
+                                    'their memory limit too low?); what is finished stays in '
+                                    f'{self.job.out}')
         if isinstance(error, KilledWorker):
             where = (task.recording.name, task.part.index if task.part else 0)
             # A task may be suspected only because it waited on a worker that another one killed.

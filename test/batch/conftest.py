@@ -34,6 +34,6 @@ def long_bag(tmp_path_factory):
 def in_process_scheduler():
     """Give the address of a scheduler with two workers that are threads of this process."""
     distributed = pytest.importorskip('distributed')
-    with distributed.LocalCluster(2, threads_per_worker=1, processes=False,
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
                                   dashboard_address=None) as cluster:
         yield cluster.scheduler_address

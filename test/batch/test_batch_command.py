@@ -11,6 +11,7 @@ import socket
 import time
 
 from distributed import Client
+from distributed.scheduler import KilledWorker, NoWorkerError
 import pytest
 from small_jobs import FLAGS, small_job
 
@@ -224,14 +225,37 @@ def test_workers_that_do_not_see_the_output_folder_are_refused(tmp_path, in_proc
     assert list((tmp_path / 'recordings').iterdir()) == []
 
 
-def test_a_lost_scheduler_is_told(tmp_path, tiny_bags):
+class Ended:
+    """A future that ended with an error."""
+
+    def __init__(self, status, error=None):
+        self.status, self._error = status, error
+
+    def exception(self):
+        return self._error
+
+
+@pytest.mark.parametrize('future, sentence', [
+    (Ended('lost'), 'does not answer any more'),
+    (Ended('error', NoWorkerError('task', 60.0)), 'no workers any more')])
+def test_a_lost_scheduler_and_lost_workers_end_the_run_with_a_sentence(tmp_path, tiny_bags, future,
+                                                                       sentence):
     batch_run = BatchRun(small_job(tmp_path), find_recordings([str(tiny_bags)]))
+    with pytest.raises(GdmMotionSegError, match=f'{sentence}.*what is finished stays'):
+        batch_run._outcome(future, None)
 
-    class Lost:
-        status = 'lost'
 
-    with pytest.raises(GdmMotionSegError, match='does not answer any more'):
-        batch_run._outcome(Lost(), None)
+def test_a_part_that_kills_three_workers_is_reported_and_one_that_never_began_is_not(tmp_path,
+                                                                                     tiny_bags):
+    batch_run = BatchRun(small_job(tmp_path), find_recordings([str(tiny_bags)]))
+    task = run._Task(batch_run.missing[0])
+    killed = Ended('error', KilledWorker('task', None, 2))
+    assert batch_run._outcome(killed, task) is None
+    start = {'event': 'start', 'recording': task.recording.name, 'part': 0}
+    batch_run._log = run._RunLog(batch_run.store, 'test')
+    for _ in range(3):
+        batch_run._hear((0.0, start))
+    assert '3 workers died' in batch_run._outcome(killed, task).reason
 
 
 def test_the_estimate_follows_the_bytes_that_are_done():

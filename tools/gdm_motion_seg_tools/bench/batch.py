@@ -220,6 +220,8 @@ def label_agreement(one: Any, other: Any) -> tuple[float, float]:
         table['track_id'].to_numpy(), table['label'].to_numpy().astype(np.int64))
         for table in (one, other))
     i, j = same_keypoints(first, second)
+    if not len(i):
+        return 0.0, 0.0
     ours, theirs = first.label[i], second.label[j]
     ids, rows = np.unique(ours, return_inverse=True)
     other_ids, columns = np.unique(theirs, return_inverse=True)
@@ -377,15 +379,16 @@ def simulated_efficiency(tasks_per_second: int) -> float:
     d n / N. Scheduler, client and workers share one process here, so the result is a lower bound.
     """
     from distributed import as_completed, Client, LocalCluster
-    with LocalCluster(SIMULATED_WORKERS, threads_per_worker=1, processes=False,
+    with LocalCluster(n_workers=SIMULATED_WORKERS, threads_per_worker=1, processes=False,
                       dashboard_address=None, worker_dashboard_address=None) as cluster, \
             Client(cluster, set_as_default=False) as client:
-        nap, count = SIMULATED_WORKERS / tasks_per_second, round(SIMULATED_S * tasks_per_second)
+        nap = SIMULATED_WORKERS / tasks_per_second
+        rounds = max(2, round(SIMULATED_S / nap))
         begin = time.monotonic()
-        futures = client.map(time.sleep, [nap] * count, pure=False)
+        futures = client.map(time.sleep, [nap] * (rounds * SIMULATED_WORKERS), pure=False)
         for _ in as_completed(futures, loop=client.loop):
             pass
-        return count / tasks_per_second / (time.monotonic() - begin)
+        return rounds * nap / (time.monotonic() - begin)
 
 
 def projected_hours(hours: float, split: float, part_s: float, task_s: float, cores: int) -> float:
