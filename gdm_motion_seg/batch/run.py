@@ -42,12 +42,15 @@ class Progress:
 
     total: float
     done: float = 0.0
+    running: dict[tuple[str, int], float] = field(default_factory=dict)
+    """What is done of parts that are being worked on."""
     started: float = field(default_factory=time.monotonic)
 
     @property
     def share(self) -> float:
         """Return the share that is done, in [0, 1]."""
-        return min(1.0, self.done / self.total) if self.total else 1.0
+        done = self.done + sum(list(self.running.values()))
+        return min(1.0, done / self.total) if self.total else 1.0
 
     @property
     def seconds_left(self) -> float | None:
@@ -82,9 +85,11 @@ class BatchRun:
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._starts: Counter[tuple[str, int]] = Counter()
         self._submitted: Counter[_Task] = Counter()
+        self._counted: set[tuple[str, int]] = set()
+        self._sizes = {recording.name: max(1, recording.size) for recording in recordings}
         self.missing = [recording for recording in recordings if not self._kept(recording)]
         """Recordings that are to be computed."""
-        self._progress = Progress(float(sum(max(1, r.size) for r in self.missing)))
+        self._progress = Progress(float(sum(self._sizes[r.name] for r in self.missing)))
 
     def work(self, client: Client, say: Callable[[str], None] = lambda line: None,
              show: Callable[[Progress], None] = lambda progress: None) -> None:
@@ -179,7 +184,7 @@ class BatchRun:
         self.summaries[name] = outcome.summary
         self.computed += [name] if outcome.status == DONE else []
         if not task.joins:
-            self._progress.done += max(1, task.recording.size)
+            self._count(task)
         self._ended(f'{name}: {outcome.summary.frames} frames, {outcome.summary.bodies} bodies')
         return []
 
@@ -210,7 +215,7 @@ class BatchRun:
     def _part_done(self, task: _Task, part: Part) -> list[Future]:
         name = task.recording.name
         self._waiting[name].discard(part.index)
-        self._progress.done += max(1, task.recording.size) / part.count
+        self._count(task)
         self._ended(f'{name}: part {part.index + 1} of {part.count}')
         if self._waiting[name] or name in self.failures:
             return []
@@ -220,13 +225,20 @@ class BatchRun:
         """Note a failure; parts of the recording that do not run yet are left out."""
         name = task.recording.name
         self.failures.setdefault(name, reason)
-        self._progress.done += max(1, task.recording.size) / (task.part.count if task.part else 1)
+        self._count(task)
         self._ended(f'{name}: failed: {reason}')
         others = [future for future, other in self._tasks.items() if other.recording.name == name
                   and (name, other.part.index if other.part else 0) not in self._starts]
         for future in others:
             del self._tasks[future]
         self.client.cancel(others)
+
+    def _count(self, task: _Task) -> None:
+        """Count a recording or part as done."""
+        index, count = (task.part.index, task.part.count) if task.part else (0, 1)
+        self._counted.add((task.recording.name, index))
+        self._progress.running.pop((task.recording.name, index), None)
+        self._progress.done += self._sizes[task.recording.name] / count
 
     def _ended(self, line: str) -> None:
         """Say what ended, and how long it will take."""
@@ -240,8 +252,15 @@ class BatchRun:
     def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
         """Take an event of a worker."""
         message = event[1]
+        if message['run'] != self.job.run:
+            return  # of another command on the same scheduler
+        part = (message['recording'], message['part'])
         if message['event'] == 'start':
-            self._starts[message['recording'], message['part']] += 1
+            self._starts[part] += 1
+        elif message['event'] == 'frames' and part not in self._counted:
+            size = self._sizes[part[0]] / message['parts']
+            self._progress.running[part] = min(1.0, message['share']) * size
+            self._show(self._progress)
         self._log.write(message)
 
 

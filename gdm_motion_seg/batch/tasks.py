@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 import errno
 from functools import wraps
+import math
 import os
 import time
 from typing import Any, Concatenate, ParamSpec
@@ -153,15 +154,16 @@ def _process(job: Job, recording: Recording, source: FrameSource, part: Part, wr
     """Run a part through the pipeline and write its tables; returns what they hold."""
     source.select(part.warm_up, part.stop)
     pipeline = MotionPipeline(job.config, job.config.seed)
-    tell, begin = _Teller(recording, part), time.monotonic()
-    tell('start', 0.0)
+    tell, begin = _Teller(job.run, recording, part), time.monotonic()
+    length = min(part.stop, source.seconds or math.inf) - part.warm_up
+    tell('start')
     for frame, result, _ in answers(source, pipeline):
         if frame.at < part.start:
             writer.warm_up(frame, result)
         else:
             writer.write(frame, result)
-        tell.now_and_then(frame.at)
-    tell('end', 0.0)
+        tell.now_and_then((frame.at - part.warm_up) / length)
+    tell('end', 1.0)
     return replace(writer.summary, name=recording.name, url=recording.url,
                    skipped=source.skipped, compute_seconds=time.monotonic() - begin)
 
@@ -236,8 +238,8 @@ def _renamed(batch: pa.RecordBatch, labels: Mapping, tracks: Mapping, since: dic
 class _Teller:
     """Says to the scheduler how far a part is, for progress and for the log of the run."""
 
-    def __init__(self, recording: Recording, part: Part) -> None:
-        self._about = {'recording': recording.name, 'part': part.index, 'parts': part.count,
+    def __init__(self, run: str, recording: Recording, part: Part) -> None:
+        self._about = {'run': run, 'recording': recording.name, 'part': part.index, 'parts': part.count,
                        'pid': os.getpid(), 'host': os.uname().nodename}
         self._last = time.monotonic()
         try:
@@ -246,14 +248,14 @@ class _Teller:
         except (ImportError, ValueError):
             self._worker = None
 
-    def __call__(self, event: str, at: float) -> None:
-        """Send an event; ``at`` is the time in the recording."""
+    def __call__(self, event: str, share: float = 0.0) -> None:
+        """Send an event with the share of the part that is done."""
         if self._worker is not None:
-            self._worker.log_event(TOPIC, {**self._about, 'event': event, 'at': at,
-                                           'clock': time.time()})
+            self._worker.log_event(TOPIC, {**self._about, 'event': event, 'share': share,
+                                           'clock': time.time(), 'cpu': time.process_time()})
 
-    def now_and_then(self, at: float) -> None:
+    def now_and_then(self, share: float) -> None:
         """Send how far it is, at most once in a while."""
         if time.monotonic() - self._last >= TELL_S:
             self._last = time.monotonic()
-            self('frames', at)
+            self('frames', share)

@@ -135,8 +135,9 @@ def _shown() -> Iterator[Callable[['Progress'], None]]:
     if not console.notes.is_terminal:
         yield lambda progress: None
         return
-    columns = (TextColumn('{task.description}'), BarColumn(), TextColumn('{task.percentage:.0f} %'),
-               TimeElapsedColumn(), TextColumn('{task.fields[left]}'))
+    columns = (TextColumn('{task.description}'), BarColumn(),
+               TextColumn('{task.percentage:.0f} %'), TimeElapsedColumn(),
+               TextColumn('{task.fields[left]}'))
     with Bar(*columns, console=console.notes, transient=True) as bar:
         task = bar.add_task('batch', total=1.0, left='')
 

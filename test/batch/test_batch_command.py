@@ -251,8 +251,9 @@ def test_a_part_that_kills_three_workers_is_reported_and_one_that_never_began_is
     task = run._Task(batch_run.missing[0])
     killed = Ended('error', KilledWorker('task', None, 2))
     assert batch_run._outcome(killed, task) is None
-    start = {'event': 'start', 'recording': task.recording.name, 'part': 0}
+    start = {'event': 'start', 'recording': task.recording.name, 'part': 0, 'run': 'test'}
     batch_run._log = run._RunLog(batch_run.store, 'test')
+    batch_run._hear((0.0, {**start, 'run': 'of another command'}))
     for _ in range(3):
         batch_run._hear((0.0, start))
     assert '3 workers died' in batch_run._outcome(killed, task).reason
@@ -261,5 +262,7 @@ def test_a_part_that_kills_three_workers_is_reported_and_one_that_never_began_is
 def test_the_estimate_follows_the_bytes_that_are_done():
     progress = Progress(total=100.0, done=25.0, started=time.monotonic() - 1e5)
     assert progress.share == 0.25 and progress.seconds_left == pytest.approx(3e5, rel=1e-2)
-    progress.done = 0.0
+    progress.running['long', 0] = 25.0
+    assert progress.share == 0.5
+    progress.done, progress.running = 0.0, {}
     assert progress.seconds_left is None

@@ -41,10 +41,10 @@ TOPIC = f'{IMAGE_TOPIC}/compressed'
 SIZE = (320, 240)
 VGA = (640, 480)
 SCENES = ('small_mover', 'two_movers', 'three_movers', 'planar_motion')
-RENDERINGS = 8
+RENDERINGS = 4
 SHORT_BAGS = 40
 SHORT_FRAMES, SHORT_REPEATS = 60, 3
-LONG_FRAMES, LONG_REPEATS = 600, 10
+LONG_FRAMES, LONG_REPEATS = 300, 20
 """Rendered frames of a bag, and how often they are played forth and back."""
 LONG_SCENE = 'small_mover'
 LONG_PARTS = 2
@@ -73,10 +73,10 @@ def run(args: argparse.Namespace) -> Report:
         long = write_clip(folder / 'long', options, max(2, LONG_REPEATS // args.every))
         bag_loop(bags[:1], folder / 'compile')
         summary, rows = measure_speed(bags, folder)
-        summary |= measure_split(long, folder, summary)
-        faults, more = measure_faults(bags, long, folder)
-        summary |= faults | measure_projection(folder)
-    return make_report('batch', {'batch': summary}, rows + more)
+        split, split_rows = measure_split(long, folder, summary)
+        faults, fault_rows = measure_faults(bags, long, folder)
+        summary |= split | faults | measure_projection(folder)
+    return make_report('batch', {'batch': summary}, rows + split_rows + fault_rows)
 
 
 def note(text: str) -> None:
@@ -131,25 +131,40 @@ def measure_speed(bags: Sequence[Path], folder: Path) -> tuple[dict[str, float],
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(bag_loop, (bags[::2], bags[1::2]), (folder / 'a', folder / 'b')))
 
-    calls: dict[str, Callable[[], None]] = {
-        'loop_1': lambda: bag_loop(bags, folder / 'loop'),
-        'workers_1': lambda: batch(bags, folder / 'one', 1),
-        'loop_2': two_loops,
-        'workers_2': lambda: batch(bags, folder / 'two', 2)}
-    rows: list[Row] = []
-    for name, call in calls.items():
-        note(f'{len(bags)} bags, {name}')
-        before = cpu_of_children()
-        seconds = timed(call)
-        rows.append({'measurement': name, 'seconds': seconds,
-                     'cpu_seconds': cpu_of_children() - before})
-    wall, cpu = ({row['measurement']: row[key] for row in rows}
-                 for key in ('seconds', 'cpu_seconds'))
+    rows = [measured('loop_1', lambda: bag_loop(bags, folder / 'loop')),
+            measured('workers_1', lambda: batch(bags, folder / 'one', 1), folder / 'one'),
+            measured('loop_2', two_loops),
+            measured('workers_2', lambda: batch(bags, folder / 'two', 2), folder / 'two')]
+    rows[2]['path_seconds'] = rows[2]['cpu_seconds'] / 2
+    wall, path = ({row['measurement']: row[key] for row in rows}
+                  for key in ('seconds', 'path_seconds'))
     loops, workers = (wall[f'{name}_1'] / wall[f'{name}_2'] for name in ('loop', 'workers'))
+    loops_cpu, workers_cpu = (path[f'{name}_1'] / path[f'{name}_2']
+                              for name in ('loop', 'workers'))
     return {'speedup_share': workers / loops, 'overhead': wall['workers_1'] / wall['loop_1'],
-            'speedup': workers, 'loop_speedup': loops,
-            'cpu_overhead': cpu['workers_1'] / cpu['loop_1'],
-            'cpu_growth': cpu['workers_2'] / cpu['workers_1']}, rows
+            'speedup': workers, 'loop_speedup': loops, 'speedup_share_cpu': workers_cpu
+            / loops_cpu, 'overhead_cpu': path['workers_1'] / path['loop_1'],
+            'loop_speedup_cpu': loops_cpu}, rows
+
+
+def measured(name: str, call: Callable[[], None], out: Path | None = None) -> Row:
+    """
+    Measure the time of a call, and the processor time of the processes that it starts.
+
+    ``path_seconds`` is the longest chain of processor time: what the call would take if every
+    process had a core for itself and never waited. It does not depend on what else the machine
+    does. Of ``batch`` it is the command itself and the busiest of its workers.
+    """
+    note(name)
+    before = cpu_of_children()
+    seconds = timed(call)
+    cpu = cpu_of_children() - before
+    workers: dict[int, float] = {}
+    for event in events(out) if out else ():
+        if 'cpu' in event:
+            workers[event['pid']] = max(event['cpu'], workers.get(event['pid'], 0.0))
+    path = cpu - sum(workers.values()) + max(workers.values(), default=0.0)
+    return {'measurement': name, 'seconds': seconds, 'cpu_seconds': cpu, 'path_seconds': path}
 
 
 def cpu_of_children() -> float:
@@ -158,22 +173,24 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def measure_split(long: Path, folder: Path, speed: dict[str, float]) -> dict[str, float]:
+def measure_split(long: Path, folder: Path, speed: dict[str, float]
+                  ) -> tuple[dict[str, float], list[Row]]:
     """Compare a long recording in one piece on one worker with parts on two."""
     from pyarrow import parquet
-    note('a long recording in one piece')
-    one = timed(lambda: batch([long], folder / 'piece', 1, '--split', '0'))
-    note('the same in parts on two workers')
-    split = frames_of(long) / SceneOptions().fps / LONG_PARTS
-    two = timed(lambda: batch([long], folder / 'parts', 2, '--split', f'{split:.0f}'))
-    tables = [parquet.ParquetFile(folder / out / 'keypoints' / f'recording={long.name}'
-                                  / '0.parquet').read() for out in ('piece', 'parts')]
+    seconds = frames_of(long) / SceneOptions().fps
+    piece, parts = folder / 'piece', folder / 'parts'
+    rows = [measured('piece', lambda: batch([long], piece, 1, '--split', '0'), piece),
+            measured('parts', lambda: batch([long], parts, 2, '--split',
+                                            f'{seconds / LONG_PARTS:.0f}'), parts)]
+    wall, path = (rows[0][key] / rows[1][key] for key in ('seconds', 'path_seconds'))
+    tables = [parquet.ParquetFile(out / 'keypoints' / f'recording={long.name}'
+                                  / '0.parquet').read() for out in (piece, parts)]
     agreement, matched = label_agreement(*tables)
-    summary = json.loads((folder / 'parts' / 'recordings' / f'{long.name}.json').read_text())
-    return {'split_speedup_share': one / two / speed['loop_speedup'],
-            'split_speedup': one / two, 'split_label_agreement': agreement,
-            'split_matched': matched, 'split_parts': float(summary['parts']),
-            'long_seconds': float(summary['seconds'])}
+    summary = summaries(parts)[long.name]
+    return {'split_speedup_share': wall / speed['loop_speedup'], 'split_speedup': wall,
+            'split_speedup_share_cpu': path / speed['loop_speedup_cpu'],
+            'split_label_agreement': agreement, 'split_matched': matched,
+            'split_parts': float(summary['parts']), 'long_seconds': seconds}, rows
 
 
 def timed(call: Callable[[], None]) -> float:
