@@ -18,7 +18,9 @@ def ros(distribution):
             *(f'ros-{distribution}-{name}' for name in ROS_MESSAGES)]
 
 
-TEST = ['pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
+BATCH = ['dask[distributed]>=2024.8', 'pyarrow>=14', 'fsspec>=2023.12', 'bokeh>=3.1']
+TEST = [*BATCH, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
+        'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
         'flake8-deprecated', 'flake8-docstrings', 'flake8-import-order', 'flake8-quotes']
@@ -48,6 +50,7 @@ setup(
     extras_require={
         'jazzy': ros('jazzy'),
         'kilted': ros('kilted'),
+        'batch': BATCH,
         'test': TEST,
     },
     zip_safe=False,

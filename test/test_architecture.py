@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'gdm_motion_seg'
 ROOMS = ('errors', 'resources', 'threads', 'progress', 'compilation', 'decoding', 'settings',
          'gdm', 'geometry', 'tracking', 'segmentation', 'pipeline', 'warm_up', 'viz', 'msgs',
-         'io', 'ros', 'cli')
+         'io', 'ros', 'batch', 'cli')
 TOOLS = ROOT / 'tools' / 'gdm_motion_seg_tools'
 TOOL_MODULES = ('datasets', 'synth', 'ros', 'bench', 'cli')
 ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')
@@ -57,6 +57,13 @@ def test_a_room_uses_only_the_rooms_before_it():
                 continue
             if ROOMS.index(parts[1]) > ROOMS.index(room):
                 wrong.append(f'{path.relative_to(ROOT)} imports {name}')
+    assert wrong == []
+
+
+def test_only_the_cli_imports_batch_and_only_inside_functions():
+    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
+             for name in imports(path, top_level_only=room == 'cli')
+             if name.startswith('gdm_motion_seg.batch') and room != 'batch']
     assert wrong == []
 
 

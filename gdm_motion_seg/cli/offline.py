@@ -19,6 +19,7 @@ from gdm_motion_seg.io.answers import AnswerFiles
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
 from gdm_motion_seg.io.output import output_folder
+from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 
 
@@ -78,10 +79,8 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
         with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
                          not args.no_video, not args.no_tables) as files, \
                 console.progress_bar(source.path.name, total) as advance:
-            for frame in source:
-                pipeline.camera = source.camera_of(frame)
-                result = pipeline.process(frame.image, frame.stamp)
-                files.write(frame, result, pipeline.camera)
+            for frame, result, camera in answers(source, pipeline):
+                files.write(frame, result, camera)
                 summary.add(result)
                 advance(summary.frames)
                 if summary.frames == args.frames:

@@ -6,6 +6,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+import math
 from pathlib import Path
 import sqlite3
 from types import TracebackType
@@ -107,6 +108,8 @@ class BagReader:
             self._connections = [(str(c.topic), str(c.msgtype), int(c.msgcount))
                                  for c in self._reader.connections]
             self._ns = max(int(self._reader.duration), 0) if self._reader.message_count else 0
+            self.start = int(self._reader.start_time) if self._reader.message_count else 0
+            """Time of recording of the first message in nanoseconds."""
 
     def close(self) -> None:
         """Close the bag."""
@@ -142,12 +145,17 @@ class BagReader:
         """Count the messages of a topic."""
         return sum(count for name, _, count in self._connections if name == topic)
 
-    def raw(self, *topics: str) -> Iterator[tuple[str, str, int, bytes]]:
-        """Yield topic, type, time and serialised message, of all topics by default."""
+    def raw(self, *topics: str, start: int | None = None, stop: int | None = None
+            ) -> Iterator[tuple[str, str, int, bytes]]:
+        """
+        Yield topic, type, time and serialised message, of all topics by default.
+
+        ``start`` and ``stop`` limit the times of recording, in nanoseconds; stop is exclusive.
+        """
         connections = [c for c in self._reader.connections if not topics or c.topic in topics]
         if not connections:
             return
-        messages = self._reader.messages(connections)
+        messages = self._reader.messages(connections, start, stop)
         while True:
             with _one_sentence(self.path):
                 item = next(messages, None)
@@ -155,9 +163,10 @@ class BagReader:
                 return
             yield item[0].topic, item[0].msgtype, item[1], item[2]
 
-    def messages(self, *topics: str) -> Iterator[tuple[str, int, Any]]:
-        """Yield topic, time of recording and message; of all topics by default."""
-        for topic, kind, stamp, data in self.raw(*topics):
+    def messages(self, *topics: str, start: int | None = None, stop: int | None = None
+                 ) -> Iterator[tuple[str, int, Any]]:
+        """Yield topic, time of recording and message; of all topics and times by default."""
+        for topic, kind, stamp, data in self.raw(*topics, start=start, stop=stop):
             with _one_sentence(self.path):
                 message = self._reader.deserialize(data, kind)
             yield topic, stamp, message
@@ -222,6 +231,17 @@ class BagSource(FrameSource):
         """Close the bag."""
         self._reader.close()
 
+    @property
+    def seconds(self) -> float:
+        """Time from the first to the last message of the bag."""
+        return self._reader.seconds
+
+    def _limits(self) -> tuple[int | None, int | None]:
+        """Return the times of recording that were selected; None for no limit."""
+        begin = self._reader.start
+        start = begin + round(self._start * 1e9) if self._start > 0.0 else None
+        return start, begin + round(self._stop * 1e9) if self._stop < math.inf else None
+
     def camera_of(self, frame: Frame) -> Camera | None:
         """Return the calibration, as the node does: if it is for this size and this frame_id."""
         if self._camera is None:
@@ -236,20 +256,22 @@ class BagSource(FrameSource):
     def _frames(self) -> Iterator[tuple[str, Frame]]:
         decode = decode_compressed if self._compressed else decode_image
         reason, any_good = '', False
-        for i, (_, recorded, message) in enumerate(self._reader.messages(self.topic)):
+        begin, (start, stop) = self._reader.start, self._limits()
+        messages = self._reader.messages(self.topic, start=start, stop=stop)
+        for i, (_, recorded, message) in enumerate(messages):
             try:
                 with _one_sentence(self.path):
                     # ROS takes a zero stamp for none.
                     frame = Frame(decode(message),
                                   check_time(stamp_of(message.header) or recorded),
-                                  message.header.frame_id)
+                                  message.header.frame_id, (recorded - begin) / 1e9)
             except InputError as error:  # one bad message, as cameras send them, is not the end
                 self.skipped += 1
                 reason = str(error)
                 continue
             any_good = True
             yield f'message {i} of {self.topic}', frame
-        if reason and not any_good:
+        if reason and not any_good and not self._is_partial:
             raise InputError(f'no image on {self.topic} of {self.path} can be read: {reason}')
 
 

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from gdm_motion_seg.decoding import decode_file
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource, stamp_of_index
+from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSource,
+                                      indexed_frame)
 
 IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm',
                             '.webp'})
@@ -57,5 +58,7 @@ class FolderSource(FrameSource):
         super().__init__(path, len(self._files), fps)
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:
-        for i, file in enumerate(self._files):
-            yield file.name, Frame(read_image(file), stamp_of_index(i, self.fps))
+        for i in range(first_index(self._start, self.fps), len(self._files)):
+            if i / self.fps >= self._stop:
+                break
+            yield self._files[i].name, indexed_frame(read_image(self._files[i]), i, self.fps)

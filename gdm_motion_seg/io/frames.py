@@ -6,6 +6,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+import math
 from pathlib import Path
 from types import TracebackType
 
@@ -31,6 +32,8 @@ class Frame:
     """Time in nanoseconds."""
     frame_id: str = 'camera'
     """Name of the camera's coordinate frame."""
+    at: float = 0.0
+    """Seconds since the recording began, by the clock of the source."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -50,6 +53,20 @@ class FrameSource(ABC):
         self.path, self.count, self.fps = path, count, fps
         self.skipped = 0
         """Frames that could not be decoded and were left out."""
+        self._start, self._stop = 0.0, math.inf
+
+    @property
+    def seconds(self) -> float | None:
+        """Duration of the whole source; None if nobody knows before the end."""
+        return None if self.count is None else self.count / self.fps
+
+    def select(self, start: float, stop: float = math.inf) -> None:
+        """Yield only frames with ``start <= frame.at < stop``; there may be none of them."""
+        self._start, self._stop = start, stop
+
+    @property
+    def _is_partial(self) -> bool:
+        return self._start > 0.0 or self._stop < math.inf
 
     def __enter__(self) -> 'FrameSource':
         """Return the source itself."""
@@ -81,8 +98,19 @@ class FrameSource(ABC):
                 raise InputError(f'{self.path} mixes sizes: {name} has {size[0]} x {size[1]} '
                                  f'pixels, the frames before it {first[0]} x {first[1]}')
             yield frame
-        if first is None:
+        if first is None and not self._is_partial:
             raise InputError(f'{self.path} holds no image that can be read')
+
+
+def indexed_frame(image: npt.NDArray[np.generic], index: int, fps: float) -> Frame:
+    """Return a frame of a source that has only a rate."""
+    return Frame(image, stamp_of_index(index, fps), at=index / fps)
+
+
+def first_index(start: float, fps: float) -> int:
+    """Return the index of the first frame at or after a time."""
+    index = max(0, math.ceil(start * fps) - 1)
+    return index if index / fps >= start else index + 1
 
 
 def stamp_of_index(index: int, fps: float) -> int:

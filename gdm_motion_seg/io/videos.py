@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource, stamp_of_index
+from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSource,
+                                      indexed_frame)
 
 CODEC = 'mp4v'
 """MPEG-4 part 2: the one codec in mp4 that every build of OpenCV can write."""
@@ -52,16 +53,34 @@ class VideoSource(FrameSource):
         self._capture.release()
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:
-        index = 0
-        while True:
+        index = self._go_to(first_index(self._start, self.fps))
+        any_good = False
+        while index / self.fps < self._stop:
             with quiet_opencv():
                 good, image = self._capture.read()
             if not good:
                 break
-            yield f'frame {index}', Frame(image, stamp_of_index(index, self.fps))
+            any_good = True
+            yield f'frame {index}', indexed_frame(image, index, self.fps)
             index += 1
-        if index == 0:
+        if not any_good and not self._is_partial:
             raise InputError(f'{self.path} is a video of which no frame can be decoded')
+
+
+    def _go_to(self, index: int) -> int:
+        """Skip to a frame: by a seek if it arrives, else by decoding what lies before it."""
+        if index == 0:
+            return 0
+        with quiet_opencv():
+            if (self._capture.set(cv2.CAP_PROP_POS_FRAMES, index)
+                    and round(self._capture.get(cv2.CAP_PROP_POS_FRAMES)) == index):
+                return index
+            self._capture.release()
+            self._capture.open(str(self.path))
+            for _ in range(index):
+                if not self._capture.grab():
+                    break
+        return index
 
 
 class VideoWriter:

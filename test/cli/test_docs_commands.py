@@ -51,6 +51,8 @@ NOT_RUN = {
     'rosdep install': 'it wants ROS 2 with rosdep, and the network',
     'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
                     'another folder',
+    'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
+    'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
     'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
 }
 """Commands that are not run by a test, with the reason."""
@@ -196,6 +198,7 @@ def shorten_measurements(monkeypatch):
 
 
 PACKAGES = {'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
+            'batch': ['distributed', 'pyarrow'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
             'docs/images/make_collapsing_cloud.py': ['matplotlib']}
 """Packages that some commands need, and not everybody has."""

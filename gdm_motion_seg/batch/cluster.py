@@ -1,0 +1,158 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The workers: a local cluster of Dask, or whatever a scheduler's address leads to."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+import logging
+import os
+from typing import Any
+import uuid
+
+import dask
+from distributed import Client, LocalCluster, WorkerPlugin
+from distributed.comm import connect
+
+from gdm_motion_seg.batch.job import code_digest
+from gdm_motion_seg.batch.store import Store
+from gdm_motion_seg.errors import GdmMotionSegError, InputError
+
+RETRIES = 2
+"""How often a part is tried again."""
+CONNECT_S = 10.0
+NO_WORKERS_S = 60.0
+"""Without a worker for so long, a local cluster gives up."""
+COMPARED = ('dask', 'distributed', 'msgpack')
+"""Packages that must have the same version at both ends."""
+
+
+@contextmanager
+def local_cluster(workers: int, memory: str) -> Iterator[Client]:
+    """Start workers on this machine, each a process with one thread and a memory limit."""
+    settings = {
+        'distributed.scheduler.allowed-failures': RETRIES,
+        # A worker gets one task at a time: with one that dies, no waiting ones are suspected.
+        'distributed.scheduler.worker-saturation': 1.0,
+        # Workers that die and cannot be started again are no reason to wait for ever.
+        'distributed.scheduler.no-workers-timeout': f'{NO_WORKERS_S:g}s',
+        # Results lie in files, so there is nothing to spill, and a worker that pauses because its
+        # memory is scarce would wait for ever. It is ended instead, and its part tried again.
+        'distributed.worker.memory.target': False,
+        'distributed.worker.memory.spill': False,
+        'distributed.worker.memory.pause': False,
+        # A garbage collection or a long call into compiled code is no reason for a warning.
+        'distributed.admin.tick.limit': '1h',
+    }
+    with dask.config.set(settings):
+        try:
+            cluster = LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, memory_limit=memory,
+                host='127.0.0.1', dashboard_address='127.0.0.1:0', silence_logs=logging.CRITICAL)
+        except ValueError as error:
+            raise InputError(f'the workers cannot be started: {error}') from None
+        with cluster, Client(cluster, set_as_default=False) as client:
+            try:
+                client.register_plugin(Quiet())
+            except OSError:
+                raise GdmMotionSegError('the workers died while they started; is the memory '
+                                        f'limit ({memory}) too low?') from None
+            yield client
+
+
+@contextmanager
+def remote_cluster(address: str) -> Iterator[Client]:
+    """Connect to a scheduler; InputError if it is not there or has other versions."""
+    for name in ('distributed.comm', 'distributed.client', 'distributed.core'):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        if address.startswith('tcp://') or '://' not in address:
+            asyncio.run(asyncio.wait_for(_greet(address), CONNECT_S))
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError, asyncio.TimeoutError) as error:
+        reason = ' '.join(str(error).split()) or type(error).__name__
+        raise InputError(f'there is no scheduler at {address}: {reason[:200]}') from None
+    with client:
+        versions: Any = client.get_versions()
+        check_versions(versions)
+        codes = client.run(code_digest, on_error='return')
+        check_code({worker: str(code) for worker, code in codes.items()})
+        yield client
+
+
+async def _greet(address: str) -> None:
+    """Connect once: a client waits for ever for something that listens and does not answer."""
+    comm = await connect(address, timeout=CONNECT_S)
+    await comm.close()
+
+
+def check_versions(versions: Mapping[str, Any]) -> None:
+    """Refuse a cluster whose packages differ from those of this process."""
+    own = versions['client']
+    ends = {'the scheduler': versions['scheduler'], **{
+        f'the worker {address}': found for address, found in versions['workers'].items()}}
+    for end, found in ends.items():
+        if found is None:
+            continue
+        for package in COMPARED:
+            theirs, ours = found['packages'].get(package), own['packages'].get(package)
+            if theirs != ours:
+                raise InputError(f'{end} has {package} {theirs}, this command {ours}; both need '
+                                 'the same')
+        theirs, ours = (tuple(part['host']['python'].split('.')[:2]) for part in (found, own))
+        if theirs != ours:
+            raise InputError(f'{end} has Python {".".join(theirs)}, this command '
+                             f'{".".join(ours)}; both need the same')
+
+
+def check_code(codes: Mapping[str, str]) -> None:
+    """Refuse workers with another version of this package."""
+    for worker, code in codes.items():
+        if code != code_digest():
+            raise InputError(f'the worker {worker} has not the version of gdm_motion_seg that '
+                             f'this command has ({code_digest()}): {code}')
+
+
+def check_shared(client: Client, out: str) -> None:
+    """Refuse workers that do not see the output folder."""
+    store, name = Store(out), f'recordings/.probe-{uuid.uuid4().hex}'
+    store.write(name, b'')
+    try:
+        for worker, seen in client.run(_sees, out, name, on_error='return').items():
+            if seen is not True:
+                reason = f' ({seen})' if isinstance(seen, Exception) else ''
+                raise InputError(f'the worker {worker} does not see {out}{reason}; choose a '
+                                 'folder or an address that all of them share')
+    finally:
+        store.remove(name)
+
+
+def _sees(out: str, name: str) -> bool:
+    return Store(out).exists(name)
+
+
+def dashboard(client: Client) -> str:
+    """Return where the dashboard of a cluster is, or why there is none."""
+    try:
+        import bokeh  # noqa: F401
+    except ImportError:
+        return 'no dashboard: it needs bokeh (pip install bokeh)'
+    return f'dashboard: {client.dashboard_link}'
+
+
+class Quiet(WorkerPlugin):  # type: ignore[misc]
+    """Lets workers on a terminal leave Ctrl-C to the command, and their logs to its sentences."""
+
+    name = 'gdm-motion-seg-quiet'
+
+    def setup(self, worker: Any) -> None:
+        """Prepare a worker."""
+        import signal
+        import threading
+        if threading.current_thread() is threading.main_thread() and os.getpid() != _PARENT:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        logging.getLogger('distributed').setLevel(logging.CRITICAL)
+
+
+_PARENT = os.getpid()

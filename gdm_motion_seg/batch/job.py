@@ -1,0 +1,132 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a batch does with each recording, and the keys by which finished work is known again."""
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import gdm_motion_seg
+from gdm_motion_seg.batch.recordings import Recording
+from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.pipeline import PipelineConfig
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.settings import settings_of, to_flat, with_flat
+
+LAYOUT = 1
+"""Version of the files in the output folder."""
+SPLIT_S = 60.0
+"""Length of a part. A longer part wastes less on its overlap; a shorter one is lost less."""
+OVERLAP_S = 2.0
+"""Time before a part for which the pipeline runs already: twice the memory that it keeps of a
+track (about a second), which is itself longer than the largest gap (about half a second)."""
+OVERLAP_FRAMES = 20
+"""The overlap has at least so many frames, for cameras with a low rate."""
+NOT_COMPUTING = ('cli/', 'ros/', 'viz/', 'resources.py', '__main__.py', 'batch/cluster.py',
+                 'batch/query.py', 'batch/recordings.py', 'batch/report.py', 'batch/run.py')
+"""Modules of the package that do not change an answer."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Settings of a batch; the same for all recordings, and sent to the workers."""
+
+    out: str
+    """Path or address of the output folder."""
+    settings: dict[str, Any]
+    """Settings of the pipeline and ``seed`` by name."""
+    code: str
+    """Digest of the code that computes."""
+    run: str = ''
+    """Name of this run of the command."""
+    topic: str | None = None
+    fps: float | None = None
+    split: float = SPLIT_S
+    """Length of a part in seconds; 0 leaves every recording in one piece."""
+    overlap: float = OVERLAP_S
+    keypoints: bool = True
+    """Whether the table of keypoints is written, which is the largest."""
+
+    def __post_init__(self) -> None:
+        """Refuse parts that are not longer than what they share."""
+        if self.split and self.split < 2 * self.overlap:
+            raise InputError(f'parts of {self.split:g} s are too short for an overlap of '
+                             f'{self.overlap:g} s; they must be at least twice as long')
+
+    @property
+    def config(self) -> NodeConfig:
+        """Return the settings as the pipeline takes them."""
+        return with_flat(NodeConfig(), self.settings)
+
+    @property
+    def settings_digest(self) -> str:
+        """Return a digest of everything that decides an answer besides the recording and code."""
+        values = {name: value for name, value in asdict(self).items()
+                  if name not in ('out', 'code', 'run')}
+        mask = self.settings.get('tracking.mask_path')
+        return _digest(LAYOUT, values, _file_digest(str(mask)) if mask else '')
+
+    def key(self, recording: Recording) -> str:
+        """Return the key of a recording's result: another input, setting or code, another key."""
+        return _digest(self.settings_digest, self.code, recording.fingerprint)
+
+    def parts(self, seconds: float | None, fps: float) -> list['Part']:
+        """Divide a recording into parts of equal length; a single one if it is short."""
+        if not self.split or not seconds or not math.isfinite(seconds):
+            return [Part(0)]
+        count = max(1, round(seconds / self.split))
+        overlap = max(self.overlap, OVERLAP_FRAMES / fps)
+        # Whole milliseconds: both sides of a seam then compare times with the same number.
+        seams = [round(i * seconds / count, 3) for i in range(count)]
+        stops = [*seams[1:], math.inf]
+        if count > 1 and seams[1] < 2 * overlap:
+            return [Part(0)]
+        return [Part(i, count, max(0.0, round(seam - overlap, 3)), seam, stop)
+                for i, (seam, stop) in enumerate(zip(seams, stops))]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a recording, in seconds since it began."""
+
+    index: int
+    count: int = 1
+    warm_up: float = 0.0
+    """Where the pipeline begins; answers before ``start`` serve for stitching only."""
+    start: float = 0.0
+    stop: float = math.inf
+
+
+def make_job(out: str, config: NodeConfig, **values: Any) -> Job:
+    """Make a job from the settings that decide an answer, and the code of this process."""
+    names = {s.name for s in settings_of(PipelineConfig)} | {'seed'}
+    settings = {name: value for name, value in to_flat(config).items() if name in names}
+    return Job(out, settings, code_digest(), **values)
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> str:
+    """Return the version of the package and a digest of the sources that compute."""
+    root = Path(gdm_motion_seg.__file__).parent
+    total = hashlib.sha256()
+    for path in sorted(root.rglob('*.py')):
+        name = path.relative_to(root).as_posix()
+        if not name.startswith(NOT_COMPUTING):
+            total.update(name.encode() + b'\0' + path.read_bytes())
+    return f'{gdm_motion_seg.__version__}+{total.hexdigest()[:12]}'
+
+
+def _digest(*values: Any) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:20]
+
+
+def _file_digest(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f'{path} cannot be read: {error.strerror}') from None

@@ -1,0 +1,303 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A run of ``batch``: hands recordings and parts to the scheduler, and sums up what comes back."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+import json
+import threading
+import time
+from typing import Any
+
+from distributed import as_completed, Client, Future
+import pyarrow as pa
+from pyarrow import parquet
+
+from gdm_motion_seg.batch.cluster import RETRIES
+from gdm_motion_seg.batch.job import Job, Part
+from gdm_motion_seg.batch.recordings import Recording
+from gdm_motion_seg.batch.report import overview_page, Totals
+from gdm_motion_seg.batch.results import finished, read_summary, Summary, summary_name
+from gdm_motion_seg.batch.store import Store
+from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, OTHER_CODE, Outcome,
+                                        process_part, process_recording, SPLIT, TOPIC)
+from gdm_motion_seg.errors import GdmMotionSegError
+
+SUMMARY = pa.schema([
+    ('recording', pa.string()), ('status', pa.string()), ('reason', pa.string()),
+    ('url', pa.string()), ('frames', pa.int64()), ('pairs', pa.int64()),
+    ('keypoints', pa.int64()), ('skipped', pa.int64()), ('width', pa.int32()),
+    ('height', pa.int32()), ('first_stamp', pa.int64()), ('seconds', pa.float64()),
+    ('moving_seconds', pa.float64()), ('bodies', pa.int32()), ('parts', pa.int32()),
+    ('compute_seconds', pa.float64()), ('settings', pa.string()), ('code', pa.string()),
+    ('run', pa.string())])
+"""The columns of ``summary.parquet``: one row per recording."""
+
+
+@dataclass
+class Progress:
+    """How much of a run is done, in bytes of the recordings."""
+
+    total: float
+    done: float = 0.0
+    running: dict[tuple[str, int], float] = field(default_factory=dict)
+    """What is done of parts that are being worked on."""
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def share(self) -> float:
+        """Return the share that is done, in [0, 1]."""
+        done = self.done + sum(list(self.running.values()))
+        return min(1.0, done / self.total) if self.total else 1.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate the time that is left; None at the beginning."""
+        passed = time.monotonic() - self.started
+        return passed * (1.0 / self.share - 1.0) if self.share > 0.01 else None
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What a future works on."""
+
+    recording: Recording
+    part: Part | None = None
+    joins: tuple[Part, ...] = ()
+
+
+class BatchRun:
+    """Works off a list of recordings on a cluster; what is finished is in the store."""
+
+    def __init__(self, job: Job, recordings: Sequence[Recording]) -> None:
+        """Look what earlier runs have finished."""
+        self.job, self.recordings = job, recordings
+        self.store = Store(job.out)
+        self.summaries: dict[str, Summary] = {}
+        self.failures: dict[str, str] = {}
+        self.computed: list[str] = []
+        self.started = time.monotonic()
+        self._keys = {recording.name: job.key(recording) for recording in recordings}
+        self._tasks: dict[Future, _Task] = {}
+        self._waiting: dict[str, set[int]] = {}
+        self._parts: dict[str, tuple[Part, ...]] = {}
+        self._starts: Counter[tuple[str, int]] = Counter()
+        self._submitted: Counter[_Task] = Counter()
+        self._counted: set[tuple[str, int]] = set()
+        self._sizes = {recording.name: max(1, recording.size) for recording in recordings}
+        self.missing = [recording for recording in recordings if not self._kept(recording)]
+        """Recordings that are to be computed."""
+        self._progress = Progress(float(sum(self._sizes[r.name] for r in self.missing)))
+
+    def work(self, client: Client, say: Callable[[str], None] = lambda line: None,
+             show: Callable[[Progress], None] = lambda progress: None) -> None:
+        """
+        Compute what is missing; raises GdmMotionSegError where it makes no sense to go on.
+
+        Parameters
+        ----------
+        client :
+            The cluster to work on.
+        say :
+            Takes a line about each recording and part that ends.
+        show :
+            Takes the progress whenever it changes.
+
+        """
+        self.client, self._say, self._show = client, say, show
+        self._log = _RunLog(self.store, self.job.run)
+        self.client.subscribe_topic(TOPIC, self._hear)
+        try:
+            queue = as_completed(loop=self.client.loop, raise_errors=False)
+            for i, recording in enumerate(self.missing):
+                queue.add(self._submit(_Task(recording), -i))
+            for future in queue:
+                for more in self._take(future):
+                    queue.add(more)
+        finally:
+            self.client.unsubscribe_topic(TOPIC)
+            self.client.cancel(list(self._tasks), force=True)
+            self._log.close()
+
+    def sum_up(self, workers: int) -> None:
+        """Write ``summary.parquet`` and the report over everything in the output folder."""
+        names = [name.removesuffix('.json') for name in self.store.names('recordings')
+                 if name.endswith('.json')]
+        found = (self.summaries.get(name) or read_summary(self.store, summary_name(name))
+                 for name in names)
+        summaries = [summary for summary in found if summary is not None]
+        failures = {name: reason for name, reason in self.failures.items()
+                    if name not in {summary.name for summary in summaries}}
+        with self.store.writing('summary.parquet') as file:
+            parquet.write_table(_summary_table(summaries, failures), file)
+        totals = Totals(self.job.run, time.monotonic() - self.started, workers,
+                        len(self.computed), failures, self.job.settings_digest, self.job.code)
+        self.store.write('report.html', overview_page(summaries, totals).encode())
+
+    def _kept(self, recording: Recording) -> bool:
+        """Take a recording if an earlier run finished it; False if it is to be computed."""
+        summary = finished(self.store, recording.name, self._keys[recording.name])
+        if summary is None:
+            return False
+        self.summaries[recording.name] = summary
+        return True
+
+    def _submit(self, task: _Task, priority: int = 0) -> Future:
+        name = task.recording.name
+        arguments = (self.job, task.recording, self._keys[name])
+        self._submitted[task] += 1
+        kind, rest = ((join_parts, (task.joins,)) if task.joins else
+                      (process_part, (task.part,)) if task.part else (process_recording, ()))
+        index = f'-{task.part.index}' if task.part else ''
+        key = f'{kind.__name__}-{self.job.run}-{name}{index}-{self._submitted[task]}'
+        future = self.client.submit(kind, *arguments, *rest, key=key, retries=RETRIES,
+                                    priority=priority, pure=False)
+        self._tasks[future] = task
+        return future
+
+    def _take(self, future: Future) -> list[Future]:
+        """Take what a future brings; returns the futures that follow from it."""
+        task = self._tasks.pop(future, None)
+        if task is None:
+            return []  # it was cancelled because another part of its recording failed
+        outcome = self._outcome(future, task)
+        future.release()
+        if outcome is None:
+            return [self._submit(task)]
+        if outcome.status in (FULL, OTHER_CODE):
+            raise GdmMotionSegError(f'{outcome.reason}; what is finished stays in {self.job.out}')
+        name = task.recording.name
+        self._log.write({'event': outcome.status, 'recording': name, 'reason': outcome.reason,
+                         'part': task.part.index if task.part else None})
+        if outcome.status == FAILED:
+            self._fail(task, outcome.reason)
+            return []
+        if outcome.status == SPLIT:
+            self._parts[name] = outcome.parts
+            self._waiting[name] = {part.index for part in outcome.parts}
+            return [self._submit(_Task(task.recording, part)) for part in outcome.parts]
+        if task.part is not None:
+            return self._part_done(task, task.part)
+        assert outcome.summary is not None
+        self.summaries[name] = outcome.summary
+        self.computed += [name] if outcome.status == DONE else []
+        if not task.joins:
+            self._count(task)
+        self._ended(f'{name}: {outcome.summary.frames} frames, {outcome.summary.bodies} bodies')
+        return []
+
+    def _outcome(self, future: Future, task: _Task) -> Outcome | None:
+        """Return the outcome of a task; None if it is to be submitted again."""
+        from distributed.scheduler import KilledWorker, NoWorkerError
+        if future.status in ('cancelled', 'lost'):
+            raise GdmMotionSegError('the scheduler does not answer any more; what is finished '
+                                    f'stays in {self.job.out}')
+        error = future.exception()
+        if error is None:
+            outcome: Outcome = future.result()
+            return outcome
+        if isinstance(error, NoWorkerError):
+            raise GdmMotionSegError('there are no workers any more, and none can be started (is '
+                                    'their memory limit too low?); what is finished stays in '
+                                    f'{self.job.out}')
+        if isinstance(error, KilledWorker):
+            where = (task.recording.name, task.part.index if task.part else 0)
+            # A task may be suspected only because it waited on a worker that another one killed.
+            if self._starts[where] <= RETRIES and self._submitted[task] <= RETRIES:
+                return None
+            return Outcome(FAILED, f'{RETRIES + 1} workers died while they worked on it (out of '
+                           'memory, or killed)')
+        reason = ' '.join(str(error).split())
+        return Outcome(FAILED, f'{type(error).__name__}: {reason[:300]}')
+
+    def _part_done(self, task: _Task, part: Part) -> list[Future]:
+        name = task.recording.name
+        self._waiting[name].discard(part.index)
+        self._count(task)
+        self._ended(f'{name}: part {part.index + 1} of {part.count}')
+        if self._waiting[name] or name in self.failures:
+            return []
+        return [self._submit(_Task(task.recording, joins=self._parts[name]))]
+
+    def _fail(self, task: _Task, reason: str) -> None:
+        """Note a failure; parts of the recording that do not run yet are left out."""
+        name = task.recording.name
+        self.failures.setdefault(name, reason)
+        self._count(task)
+        self._ended(f'{name}: failed: {reason}')
+        others = [future for future, other in self._tasks.items() if other.recording.name == name
+                  and (name, other.part.index if other.part else 0) not in self._starts]
+        for future in others:
+            del self._tasks[future]
+        self.client.cancel(others)
+
+    def _count(self, task: _Task) -> None:
+        """Count a recording or part as done."""
+        index, count = (task.part.index, task.part.count) if task.part else (0, 1)
+        self._counted.add((task.recording.name, index))
+        self._progress.running.pop((task.recording.name, index), None)
+        self._progress.done += self._sizes[task.recording.name] / count
+
+    def _ended(self, line: str) -> None:
+        """Say what ended, and how long it will take."""
+        finished_count = len(self.summaries) + len(self.failures)
+        left = self._progress.seconds_left
+        estimate = '' if left is None else f', about {left:.0f} s left'
+        self._say(f'[{finished_count}/{len(self.recordings)}, {self._progress.share:.0%}'
+                  f'{estimate}] {line}')
+        self._show(self._progress)
+
+    def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
+        """Take an event of a worker."""
+        message = event[1]
+        if message['run'] != self.job.run:
+            return  # of another command on the same scheduler
+        part = (message['recording'], message['part'])
+        if message['event'] == 'start':
+            self._starts[part] += 1
+        elif message['event'] == 'frames' and part not in self._counted:
+            size = self._sizes[part[0]] / message['parts']
+            self._progress.running[part] = min(1.0, message['share']) * size
+            self._show(self._progress)
+        self._log.write(message)
+
+
+class _RunLog:
+    """The file ``runs/RUN.jsonl``: one line for each thing that happened."""
+
+    def __init__(self, store: Store, run: str) -> None:
+        self._store, self._name = store, f'runs/{run}.jsonl'
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+        self._file: Any = None
+        if store.is_local:
+            store.fs.makedirs(store.path('runs'), exist_ok=True)
+            self._file = open(store.path(self._name), 'a', encoding='utf-8', buffering=1)
+
+    def write(self, message: dict[str, Any]) -> None:
+        """Add a line; events come from a thread of their own."""
+        line = json.dumps({'clock': time.time(), **message})
+        with self._lock:
+            if self._file is None:
+                self._lines.append(line)
+            elif not self._file.closed:
+                self._file.write(line + '\n')
+
+    def close(self) -> None:
+        """End the log; object stores get it in one piece."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+            else:
+                self._store.write(self._name, ''.join(f'{x}\n' for x in self._lines).encode())
+
+
+def _summary_table(summaries: Sequence[Summary], failures: dict[str, str]) -> pa.Table:
+    rows = [{'recording': s.name, 'status': 'finished',
+             **{name: getattr(s, name) for name in SUMMARY.names if hasattr(s, name)}}
+            for s in summaries]
+    rows += [{'recording': name, 'status': 'failed', 'reason': reason}
+             for name, reason in sorted(failures.items())]
+    return pa.Table.from_pylist(rows, SUMMARY)

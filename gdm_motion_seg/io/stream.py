@@ -1,0 +1,18 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Frames in, answers out: the loop of every offline command."""
+
+from collections.abc import Iterator
+
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.io.frames import Frame, FrameSource
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+
+
+def answers(source: FrameSource, pipeline: MotionPipeline
+            ) -> Iterator[tuple[Frame, FrameResult, Camera | None]]:
+    """Yield each frame with its result and the camera that belongs to it."""
+    for frame in source:
+        pipeline.camera = source.camera_of(frame)
+        yield frame, pipeline.process(frame.image, frame.stamp), pipeline.camera
