@@ -1,0 +1,104 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+import numpy as np
+import pytest
+from windows import patch_points, window_of, world_points
+
+from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.partition import NEW, partition
+from gdm_motion_seg.segmentation.result import OUTLIER, WORLD
+
+FORWARD, UP, DOWN = (0.0, 0.0, -1.0), (0.0, -1.5, -1.0), (0.0, 1.5, -1.0)
+
+
+def parts_of(window, doubt, previous=None):
+    graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
+    before = np.full(len(window), NEW) if previous is None else previous
+    return partition(window, doubt, before, graph)
+
+
+def scene(rng, *patches, n_world=400):
+    bodies = [(world_points(n_world, rng), FORWARD), *patches]
+    window, label = window_of(bodies, rng)
+    return window, label, np.where(label > 0, 8.0, 0.3)
+
+
+def test_tracks_without_doubt_are_world():
+    rng = np.random.default_rng(0)
+    window, _, doubt = scene(rng)
+    parts = parts_of(window, doubt)
+    assert parts.n_bodies == 0 and (parts.labels == WORLD).all()
+
+
+def test_a_group_that_contradicts_the_world_is_a_body():
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(20, rng), UP))
+    parts = parts_of(window, doubt)
+    assert parts.n_bodies == 1
+    assert (parts.labels[label == 1] == 1).mean() > 0.9 and (parts.labels[label == 0] != 1).all()
+
+
+@pytest.mark.parametrize('n_world', [200, 1500])
+def test_the_price_of_a_body_does_not_grow_with_the_world(n_world):
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(12, rng, side=50), UP), n_world=n_world)
+    assert parts_of(window, doubt).n_bodies == 1
+
+
+def test_a_single_track_that_contradicts_the_world_is_a_wrong_match():
+    rng = np.random.default_rng(0)
+    window, _, doubt = scene(rng)
+    doubt[7] = 8.0
+    parts = parts_of(window, doubt)
+    assert parts.labels[7] == OUTLIER and parts.n_bodies == 0
+
+
+def test_two_bodies_that_move_apart_are_two():
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(25, rng, (200, 240)), UP),
+                                 (patch_points(25, rng, (450, 240)), DOWN))
+    parts = parts_of(window, doubt)
+    assert parts.n_bodies == 2
+    assert len(np.unique(parts.labels[label == 1])) == 1
+
+
+def test_two_bodies_that_move_alike_but_lie_apart_are_two():
+    rng = np.random.default_rng(0)
+    window, _, doubt = scene(rng, (patch_points(25, rng, (120, 240)), UP),
+                             (patch_points(25, rng, (520, 240)), UP))
+    assert parts_of(window, doubt).n_bodies == 2
+
+
+def test_halves_of_one_body_that_were_two_before_are_merged():
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(40, rng, side=120), UP))
+    previous = np.where(label == 1, np.where(window.x[:, 0] < 320, 3, 5), WORLD)
+    assert parts_of(window, doubt, previous).n_bodies == 1
+
+
+def test_bodies_that_touch_stay_apart_if_their_dimension_says_so():
+    rng = np.random.default_rng(0)
+    left = patch_points(40, rng, (280, 240), side=80, relief=1.0), (0.3, -1.5, -1.0)
+    right = patch_points(40, rng, (362, 240), side=80, relief=1.0), (-0.3, -1.2, 0.5)
+    window, label, doubt = scene(rng, left, right)
+    previous = np.where(label == 1, 3, np.where(label == 2, 5, WORLD))
+    parts = parts_of(window, doubt, previous)
+    assert parts.n_bodies == 2
+
+
+def test_a_known_body_costs_less_than_a_new_one():
+    rng = np.random.default_rng(0)
+    window, label, _ = scene(rng, (patch_points(9, rng, side=40), UP))
+    doubt = np.where(label == 1, 5.0, 0.2)
+    known = np.where(label == 1, 4, WORLD)
+    assert parts_of(window, doubt).n_bodies == 0
+    assert parts_of(window, doubt, known).n_bodies == 1
+
+
+def test_the_advantage_is_positive_within_bodies_and_negative_in_the_world():
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(20, rng), UP))
+    parts = parts_of(window, doubt)
+    assert (parts.advantage[parts.labels == 1] > 0).all()
+    assert (parts.advantage[parts.labels == WORLD] < 0).all()

@@ -1,0 +1,86 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+import numpy as np
+import pytest
+from windows import CAMERA, patch_points, window_of, world_points
+
+from gdm_motion_seg.segmentation.constants import CAP, SUSPICIOUS
+from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.world import weighted_median, WorldEstimator
+
+AT_REST, FORWARD, SIDEWAYS = (0.0, 0.0, 0.0), (0.0, 0.0, -2.0), (-1.0, 0.0, 0.0)
+
+
+def doubt_of(window, estimator=None, is_body=None):
+    graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
+    nobody = np.zeros(len(window), bool) if is_body is None else is_body
+    return (estimator or WorldEstimator()).contradiction(window, graph, nobody, CAMERA, 1)
+
+
+@pytest.mark.parametrize('camera', [AT_REST, FORWARD, SIDEWAYS],
+                         ids=['at rest', 'forward', 'sideways'])
+def test_static_tracks_do_not_contradict_the_world(camera):
+    rng = np.random.default_rng(0)
+    window, _ = window_of([(world_points(600, rng), camera)], rng)
+    assert np.mean(doubt_of(window) > SUSPICIOUS) < 0.01
+
+
+@pytest.mark.parametrize('camera', [AT_REST, FORWARD, SIDEWAYS],
+                         ids=['at rest', 'forward', 'sideways'])
+def test_a_body_that_moves_across_contradicts_the_world(camera):
+    rng = np.random.default_rng(0)
+    up = np.array(camera) + (0.0, -1.5, 0.0)
+    window, label = window_of([(world_points(600, rng), camera), (patch_points(30, rng), up)], rng)
+    doubt = doubt_of(window)
+    assert np.median(doubt[label == 1]) > SUSPICIOUS > np.median(doubt[label == 0])
+
+
+def test_a_camera_at_rest_has_a_smooth_world_and_a_moving_one_a_rigid_world():
+    rng = np.random.default_rng(0)
+    shares = []
+    for camera in (AT_REST, SIDEWAYS):
+        estimator = WorldEstimator()
+        doubt_of(window_of([(world_points(600, rng), camera)], rng)[0], estimator)
+        shares.append(estimator.pair.smooth_share)
+    assert shares[0] > 0.9 and shares[1] < 0.1
+
+
+def test_a_body_that_seems_to_lie_behind_infinity_contradicts_the_world():
+    # It moves with the camera and faster: its parallax has the wrong sign.
+    rng = np.random.default_rng(0)
+    window, label = window_of([(world_points(600, rng), SIDEWAYS),
+                               (patch_points(30, rng), (1.0, 0.0, 0.0))], rng)
+    assert np.median(doubt_of(window)[label == 1]) > SUSPICIOUS
+
+
+def test_a_track_never_contradicts_by_more_than_the_cap():
+    rng = np.random.default_rng(0)
+    window, _ = window_of([(world_points(300, rng), FORWARD),
+                           (patch_points(30, rng), (9.0, 0.0, 0.0))], rng)
+    assert doubt_of(window).max() <= CAP
+
+
+def test_tracks_of_bodies_hardly_vote():
+    # A body with more tracks than the world: only their weights tell which is which.
+    rng = np.random.default_rng(0)
+    window, label = window_of([(world_points(150, rng), SIDEWAYS),
+                               (patch_points(400, rng, side=300), (0.0, -1.5, 0.0))], rng)
+    doubt = doubt_of(window, is_body=label == 1)
+    assert np.median(doubt[label == 1]) > SUSPICIOUS > np.median(doubt[label == 0])
+
+
+def test_too_few_tracks_say_nothing():
+    rng = np.random.default_rng(0)
+    window, _ = window_of([(world_points(12, rng), FORWARD)], rng)
+    assert (doubt_of(window) == 0.0).all()
+
+
+def test_the_same_window_and_seed_give_the_same_evidence():
+    rng = np.random.default_rng(0)
+    window, _ = window_of([(world_points(400, rng), FORWARD)], rng)
+    np.testing.assert_array_equal(doubt_of(window), doubt_of(window))
+
+
+def test_the_weighted_median_follows_the_weights():
+    assert weighted_median(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 9.0])) == 3.0
