@@ -30,7 +30,7 @@ from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.gdm.eigen import eigenvalues
 from gdm_motion_seg.gdm.kernels import dimension_of_eigenvalues
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.rigid import face_forward, fit_rigid, refine_rigid, rigid_cost
+from gdm_motion_seg.segmentation.old_rigid import face_forward, fit_rigid, refine_rigid, rigid_cost
 from gdm_motion_seg.segmentation.problem import Problem
 
 

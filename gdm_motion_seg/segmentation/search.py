@@ -21,7 +21,7 @@ from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
 from gdm_motion_seg.gdm.minimize import reassign_points
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.rigid import fit_rigid_samples, rigid_costs
+from gdm_motion_seg.segmentation.old_rigid import fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation import energy
 from gdm_motion_seg.segmentation.energy import Weights
 from gdm_motion_seg.segmentation.islands import flow_islands
