@@ -1,80 +1,20 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""
-The energy of a segmentation, and the local moves that lower it; compiled.
-
-J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N)
-    + M (a GD + b D) + sum_k (beta + gamma M (m_k / M)^delta)
-
-U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds
-neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
-global dimension and D = sum_k m_k d_k / sum_k m_k the mean dimension that a point sees; the last
-term is the price of the motions. GD alone cuts a dominant background into equal halves; geometry
-alone cannot tell whose points a degenerate motion may claim. Dimensions are those of the m_k
-points that follow their motion (cost up to ``core``): a wrong track must not lend its cluster a
-dimension. M is the number of points that may follow a motion at all; with N in its place, every
-outlier would make the dimensions and a further motion dearer.
-
-The noise of a pair is not known: U_n = r_n^2 / (2 s^2) + log s with the factor s over the assumed
-noise that suits the partition best. Where tracks are poor or the lens is no pinhole, s rises, and
-no second motion is bought to explain what is noise.
-"""
+"""The energy of a partition, and its descent; compiled."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.gdm.eigen import eigenvalues
-from gdm_motion_seg.gdm.kernels import dimension_of_eigenvalues
+from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.segmentation.old_rigid import face_forward, fit_rigid, refine_rigid, rigid_cost
+from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
+from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import Problem
 
-
-NOISE_VARIANCES = np.array([1.0, 1.25, 1.6, 2.0, 2.5, 3.1])
-"""Factors s^2 over the assumed variance of the noise that are tried."""
-
-
-class Weights(NamedTuple):
-    """The constants of J; a point costs 1/2 at one standard deviation of its noise."""
-
-    cap: float = 8.0
-    """Most that a point can cost its motion: 4 standard deviations."""
-    outlier: float = 6.5
-    """
-    Price of an outlier.
-
-    A little below the cap: what no motion explains stays only with neighbours that move alike.
-    """
-    smoothness: float = 2.3
-    """lambda."""
-    coding: float = 0.27
-    """eta."""
-    global_dimension: float = 0.12
-    """a."""
-    mean_dimension: float = 0.58
-    """b."""
-    motion: float = 18.0
-    """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.55
-    """
-    gamma: a part of a motion has a lower dimension than the whole; a split must gain more.
-
-    0 where the number of motions is given.
-    """
-    motion_power: float = 0.25
-    """delta: what a split gains that way falls with the part, and so does its price."""
-    core: float = 4.5
-    """Cost up to which a point counts in the dimensions: 3 standard deviations."""
-    epsilon: float = 0.35
-    """Of the empirical dimension."""
-    p: float = 15.0
-    """Of the global dimension."""
-    smallest: int = 6
-    """Points below which a motion is dissolved."""
+EXACT = 1.0
 
 
 @kernel
@@ -93,101 +33,240 @@ def members_of(labels: IntArray, k: int) -> IntArray:
 
 
 @kernel
-def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray, ts: FloatArray,
-               weights: Weights) -> None:
-    """Fit motion k to its points from nowhere, in place."""
-    members = members_of(labels, k)
-    if len(members):
-        fit_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
-                  weights.cap)
-    else:
-        rotations[k] = np.eye(3)
-        ts[k] = np.array([1.0, 0.0, 0.0])
+def robust(cost: float, weights: Weights) -> float:
+    """Return the heavy-tailed cost."""
+    if weights.tail > 0.0:
+        return weights.tail * math.log(1.0 + cost / weights.tail)
+    return min(cost, weights.cap)
 
 
 @kernel
-def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                weights: Weights) -> None:
-    """Fit every motion to its points from nowhere, in place."""
-    for k in range(len(rotations)):
-        fit_motion(problem, labels, k, rotations, ts, weights)
+def _gram(vectors: FloatArray, members: IntArray, gram: FloatArray) -> None:
+    """Write the lower triangle of the Gram matrix of the members."""
+    d = len(vectors)
+    for i in range(d):
+        for j in range(i + 1):
+            gram[i, j] = 0.0
+    for n in members:
+        for i in range(d):
+            for j in range(i + 1):
+                gram[i, j] += vectors[i, n] * vectors[j, n]
 
 
 @kernel
-def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                   iterations: int) -> None:
-    """Refine every motion on its points, in place."""
-    for k in range(len(rotations)):
+def _logarithms(values: FloatArray, epsilon: float) -> tuple[float, float, float, float]:
+    """
+    Turn eigenvalues into logarithms of singular values over the largest one, in place.
+
+    Returns the empirical dimension, the two sums that it consists of, and the largest eigenvalue.
+    """
+    largest = 1e-300
+    for value in values:
+        largest = max(largest, value)
+    delta = epsilon / (1.0 - epsilon)
+    above, below = 0.0, 0.0
+    for i in range(len(values)):
+        values[i] = 0.5 * math.log(max(values[i] / largest, 1e-12))
+        above += math.exp(epsilon * values[i])
+        below += math.exp(delta * values[i])
+    return math.exp(math.log(above) / epsilon - math.log(below) / delta), above, below, largest
+
+
+@kernel
+def dimension_shares(vectors: FloatArray, gram: FloatArray, m: int, epsilon: float, weight: float,
+                     out: FloatArray) -> float:
+    """
+    Compute the empirical dimension d of m points; add its share of each point to ``out``.
+
+    The share of a point is weight m dd/dn, where dd/dn is the change of d by one more such point, a
+    quadratic form in its vector. Over the members it sums to zero.
+    """
+    d = len(vectors)
+    axes, values, off = np.empty((d, d)), np.empty(d), np.empty(d)
+    eigensystem(gram, axes, values, off)
+    dimension, above, below, largest = _logarithms(values, epsilon)
+    delta = epsilon / (1.0 - epsilon)
+    form = np.zeros((d, d))
+    for i in range(d):
+        slope = (0.5 * m * dimension * weight / largest
+                 * (math.exp((epsilon - 2.0) * values[i]) / above
+                    - math.exp((delta - 2.0) * values[i]) / below))
+        for j in range(d):
+            for k in range(j + 1):
+                form[j, k] += slope * axes[i, j] * axes[i, k]
+    for j in range(d):
+        for k in range(j + 1):
+            entry = form[j, k] if j == k else 2.0 * form[j, k]
+            one, other = vectors[j], vectors[k]
+            for n in range(len(out)):
+                out[n] += entry * one[n] * other[n]
+    return dimension
+
+
+@kernel
+def _dimension_without(vectors: FloatArray, gram: FloatArray, n: int, epsilon: float) -> float:
+    """Compute the empirical dimension without one member."""
+    d = len(vectors)
+    less, work, values, off = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
+    for i in range(d):
+        for j in range(i + 1):
+            less[i, j] = gram[i, j] - vectors[i, n] * vectors[j, n]
+    eigenvalues(less, work, values, off)
+    return _logarithms(values, epsilon)[0]
+
+
+@kernel
+def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
+              steps: int, costs: FloatArray) -> None:
+    """Refine every motion on its points and write the cost of every point under it."""
+    mirrored, ones = np.empty(len(labels)), np.ones(len(labels))
+    for k in range(len(motions)):
+        if k == 0 and len(problem.world):
+            for n in range(len(labels)):
+                costs[0, n] = problem.world[n]
+            continue
         members = members_of(labels, k)
-        if len(members) >= 5:
-            refine_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
-                         iterations)
+        if len(members) >= 5 and steps > 0:
+            refine_rigid(motions[k], problem.rays, members, problem.precision, ones, 0.0, steps)
+        rigid_cost(motions[k], problem.rays, problem.precision, costs[k], mirrored)
+        face_forward(motions[k], costs[k], mirrored, members, weights.cap)
 
 
 @kernel
-def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                weights: Weights) -> FloatArray:
+def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
+                unary: FloatArray) -> float:
     """
-    Compute the cost (K, N) of every point under every motion.
+    Write what each label costs each point by itself, row 0 for outliers; return the excess term.
 
-    The members of a motion choose the sign of its t, all points with a label the factor of noise.
+    The excess dimension of a cluster is d of its embedded points less d of their places alone.
     """
-    n = len(problem.y1)
-    costs, mirrored = np.empty((len(rotations), n)), np.empty(n)
-    for k in range(len(rotations)):
-        rigid_cost(rotations[k], ts[k], problem.y1, problem.y2, problem.precision, costs[k],
-                   mirrored)
-        face_forward(ts[k], costs[k], mirrored, members_of(labels, k), weights.cap)
-    variance = _noise_variance(labels, costs, weights.cap)
-    return costs / variance + 0.5 * math.log(variance)
-
-
-@kernel
-def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
-    """Return the factor s^2 with the lowest sum of capped costs."""
-    sums = np.zeros(len(NOISE_VARIANCES))
-    offsets = 0.5 * np.log(NOISE_VARIANCES)
-    for n in range(len(labels)):
-        if labels[n] >= 0:
-            cost = costs[labels[n], n]
-            for i in range(len(sums)):
-                sums[i] += min(cost / NOISE_VARIANCES[i] + offsets[i], cap)
-    return NOISE_VARIANCES[sums.argmin()]
-
-
-@kernel
-def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: FloatArray,
-                 weights: Weights, smoothness: float, n: int, local: FloatArray) -> None:
-    """Write what label -1, 0, 1, ... would cost point n, dimensions aside."""
-    own = labels[n] + 1
-    local[0] = weights.outlier
-    for k in range(len(costs)):
-        local[k + 1] = min(costs[k, n], weights.cap)
-    for e in range(problem.first[n], problem.first[n + 1]):
-        local[labels[problem.neighbour[e]] + 1] -= smoothness * problem.bond[e]
-    for k in range(len(local)):
-        others = counts[k] - (1.0 if k == own else 0.0)
-        local[k] += weights.coding * problem.coding[int(others)]
-
-
-@kernel
-def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-            smoothness: float, sweeps: int) -> None:
-    """Give point after point its cheapest label, dimensions aside, until none changes."""
     n_motions, n_points = costs.shape
-    counts, local = np.zeros(n_motions + 1), np.empty(n_motions + 1)
+    share = np.zeros((n_motions, n_points))
+    core = np.empty(n_points, np.int64)
+    gram, gram_of_places = np.empty((9, 9)), np.empty((6, 6))
+    total, followers = 0.0, 0
+    for n in range(n_points):
+        unary[0, n] = weights.outlier
+    for k in range(n_motions):
+        count = 0
+        for n in range(n_points):
+            if labels[n] == k and costs[k, n] <= weights.core:
+                core[count] = n
+                count += 1
+        members = core[:count]
+        excess = 0.0
+        if count > 0 and weights.dimension > 0.0:
+            _gram(problem.vectors, members, gram)
+            _gram(problem.places, members, gram_of_places)
+            excess = (dimension_shares(problem.vectors, gram, count, weights.epsilon, 1.0,
+                                       share[k])
+                      - weights.null * dimension_shares(problem.places, gram_of_places, count,
+                                                        weights.epsilon, -weights.null, share[k]))
+            for n in range(n_points):
+                share[k, n] = max(-weights.dimension_cap, min(share[k, n], weights.dimension_cap))
+            for n in members:
+                # Where a member counts much, its share is not linear: leave it out.
+                if share[k, n] > EXACT and count > 1:
+                    less = (_dimension_without(problem.vectors, gram, n, weights.epsilon)
+                            - weights.null * _dimension_without(problem.places, gram_of_places, n,
+                                                                weights.epsilon))
+                    share[k, n] = (count - 1) * (excess - less)
+            for n in range(n_points):
+                share[k, n] += excess
+        total += count * excess
+        followers += count
+    mean = total / max(followers, 1)
+    scale = weights.dimension * n_points / max(followers, 1)
+    for k in range(n_motions):
+        for n in range(n_points):
+            value = robust(costs[k, n], weights)
+            if costs[k, n] <= weights.core:
+                value += scale * (share[k, n] - mean)
+            if problem.previous[n] >= 0 and problem.previous[n] != k:
+                value += weights.stay
+            unary[k + 1, n] = value
+    return weights.dimension * n_points * mean
+
+
+@kernel
+def energy(problem: Problem, labels: IntArray, costs: FloatArray, excess: float,
+           weights: Weights) -> float:
+    """Compute J without the price of the motions."""
+    n_motions, n_points = costs.shape
+    counts = np.zeros(n_motions + 1)
+    total, cut = excess, 0.0
+    for n in range(n_points):
+        k = labels[n]
+        counts[k + 1] += 1.0
+        total += weights.outlier if k < 0 else robust(costs[k, n], weights)
+        if problem.previous[n] >= 0 and problem.previous[n] != k:
+            total += weights.stay
+        for e in range(problem.first[n], problem.first[n + 1]):
+            # An outlier agrees with nobody, not with other outliers either.
+            if k < 0 or labels[problem.neighbour[e]] != k:
+                cut += 0.5 * problem.bond[e]
+    for count in counts:
+        if count > 0.0:
+            total -= weights.coding * count * math.log(count / n_points)
+    if weights.body > 0.0:
+        total += weights.body * count_bodies(problem, labels, weights.smallest)
+    return total + weights.smoothness * cut
+
+
+@kernel
+def _root(parent: IntArray, n: int) -> int:
+    while parent[n] != n:
+        parent[n] = parent[parent[n]]
+        n = parent[n]
+    return n
+
+
+@kernel
+def count_bodies(problem: Problem, labels: IntArray, smallest: int) -> int:
+    """Count the connected parts of the motions that have enough points."""
+    n_points = len(labels)
+    parent, size = np.arange(n_points), np.zeros(n_points, np.int64)
+    for n in range(n_points):
+        if labels[n] >= 0:
+            for e in range(problem.first[n], problem.first[n + 1]):
+                m = problem.neighbour[e]
+                if m < n and labels[m] == labels[n]:
+                    parent[_root(parent, n)] = _root(parent, m)
+    for n in range(n_points):
+        if labels[n] >= 0:
+            size[_root(parent, n)] += 1
+    count = 0
+    for s in size:
+        count += s >= smallest
+    return count
+
+
+@kernel
+def relabel(problem: Problem, labels: IntArray, unary: FloatArray, weights: Weights,
+            smoothness: float, sweeps: int) -> None:
+    """Give point after point its cheapest label until none changes."""
+    n_labels, n_points = unary.shape
+    counts, local = np.zeros(n_labels), np.empty(n_labels)
     for label in labels:
         counts[label + 1] += 1.0
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
-            _local_costs(problem, labels, costs, counts, weights, smoothness, n, local)
-            best = labels[n] + 1
-            for k in range(n_motions + 1):
+            own = labels[n] + 1
+            for k in range(n_labels):
+                others = counts[k] - (1.0 if k == own else 0.0)
+                # The derivative of -m log(m / N).
+                local[k] = unary[k, n] - weights.coding * math.log((others + 0.5) / n_points)
+            for e in range(problem.first[n], problem.first[n + 1]):
+                k = labels[problem.neighbour[e]] + 1
+                if k > 0:
+                    local[k] -= smoothness * problem.bond[e]
+            best = own
+            for k in range(n_labels):
                 if local[k] < local[best] - 1e-9:
                     best = k
-            if best != labels[n] + 1:
-                counts[labels[n] + 1] -= 1.0
+            if best != own:
+                counts[own] -= 1.0
                 counts[best] += 1.0
                 labels[n] = best - 1
                 changes += 1
@@ -196,20 +275,19 @@ def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weig
 
 
 @kernel
-def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smallest: int) -> int:
+def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
-    n_motions = len(rotations)
-    counts = np.zeros(n_motions, np.int64)
+    n_motions = len(motions)
+    counts, new = np.zeros(n_motions, np.int64), np.full(n_motions, -1)
     for label in labels:
         if label >= 0:
             counts[label] += 1
-    new = np.full(n_motions, -1)
     kept = 0
     for k in range(n_motions):
-        if counts[k] >= smallest:
+        if counts[k] >= smallest or k < fixed:
             new[k] = kept
-            rotations[kept] = rotations[k]
-            ts[kept] = ts[k]
+            if kept < k:
+                copy(motions[k], motions[kept])
             kept += 1
     for n in range(len(labels)):
         if labels[n] >= 0:
@@ -218,192 +296,32 @@ def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smal
 
 
 @kernel
-def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-          weights: Weights, smoothness: float, rounds: int) -> tuple[int, FloatArray]:
-    """Refit and relabel in turn until nothing changes, in place; return K and the costs."""
-    n_motions = len(rotations)
-    before = labels.copy()
-    for _ in range(rounds):
-        refine_motions(problem, labels, rotations[:n_motions], ts[:n_motions], 5)
-        costs = point_costs(problem, labels, rotations[:n_motions], ts[:n_motions], weights)
-        relabel(problem, labels, costs, weights, smoothness, 5)
-        left = dissolve_small(labels, rotations[:n_motions], ts[:n_motions], weights.smallest)
-        same = left == n_motions
-        for n in range(len(labels)):
-            same = same and labels[n] == before[n]
-            before[n] = labels[n]
-        n_motions = left
-        if same or n_motions == 0:
-            break
-    costs = point_costs(problem, labels, rotations[:n_motions], ts[:n_motions], weights)
-    return n_motions, costs
-
-
-@kernel
-def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
-    for i in range(len(vector)):
-        for j in range(i + 1):
-            gram[i, j] += sign * vector[i] * vector[j]
-
-
-@kernel
-def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray,
-               epsilon: float) -> float:
-    eigenvalues(gram, work, values, off)
-    return dimension_of_eigenvalues(values, epsilon, 0.0)
-
-
-@kernel
-def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: Weights) -> float:
-    """Compute M (a GD + b D) and the price of the motions."""
-    power, mean, total, price = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(dims)):
-        power += dims[k] ** weights.p
-        mean += sizes[k] * dims[k]
-        total += sizes[k]
-        price += (weights.motion + weights.motion_share * inliers
-                  * (sizes[k] / inliers) ** weights.motion_power)
-    if total == 0.0:
-        return price
-    return price + inliers * (weights.global_dimension * power ** (1.0 / weights.p)
-                              + weights.mean_dimension * mean / total)
-
-
-@kernel
-def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Compute J."""
-    n_motions, n_points = costs.shape
-    d = problem.vectors.shape[1]
-    counts, sizes = np.zeros(n_motions + 1), np.zeros(n_motions)
-    grams = np.zeros((n_motions, d, d))
-    total, cut = 0.0, 0.0
-    for n in range(n_points):
-        k = labels[n]
-        counts[k + 1] += 1.0
-        if k < 0:
-            total += weights.outlier
-        else:
-            total += min(costs[k, n], weights.cap)
-            if costs[k, n] <= weights.core:
-                sizes[k] += 1.0
-                _add_square(grams[k], problem.vectors[n], 1.0)
-        for e in range(problem.first[n], problem.first[n + 1]):
-            if labels[problem.neighbour[e]] != k:
-                cut += 0.5 * problem.bond[e]
-    for count in counts:
-        if count > 0.0:
-            total -= weights.coding * count * math.log(count / n_points)
-    work, values, off, dims = np.empty((d, d)), np.empty(d), np.empty(d), np.zeros(n_motions)
-    for k in range(n_motions):
-        dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    return (total + weights.smoothness * cut
-            + _motions_term(dims, sizes, problem.inliers, weights))
-
-
-@kernel
-def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-                sweeps: int, reach: float) -> int:
+def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
+            rounds: int, loose: int, factor: float) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """
-    Move single points while that lowers J, and return the moves: the paper's reassignment on J.
+    Refit and relabel in turn while J falls; return labels, motions, costs and J.
 
-    A rank-one change of a Gram matrix and an eigenproblem a move; labels that cost ``reach`` more
-    than the present one, dimensions aside, are not tried.
+    J is without the price of the motions.
     """
-    n_motions, n_points = costs.shape
-    d = problem.vectors.shape[1]
-    counts, local = np.zeros(n_motions + 1), np.empty(n_motions + 1)
-    grams, sizes, dims = np.zeros((n_motions, d, d)), np.zeros(n_motions), np.zeros(n_motions)
-    for n in range(n_points):
-        k = labels[n]
-        counts[k + 1] += 1.0
-        if k >= 0 and costs[k, n] <= weights.core:
-            sizes[k] += 1.0
-            _add_square(grams[k], problem.vectors[n], 1.0)
-    work, values, off = np.empty((d, d)), np.empty(d), np.empty(d)
-    for k in range(n_motions):
-        dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    moves = 0
-    for _ in range(sweeps):
-        changes = 0
-        for n in range(n_points):
-            own = labels[n]
-            if own >= 0 and counts[own + 1] <= weights.smallest:
-                continue
-            _local_costs(problem, labels, costs, counts, weights, weights.smoothness, n, local)
-            here = local[own + 1]
-            hopeless = True
-            for k in range(n_motions + 1):
-                hopeless = hopeless and (k == own + 1 or local[k] - here >= reach)
-            if hopeless:
-                continue
-            vector = problem.vectors[n]
-            now = _motions_term(dims, sizes, problem.inliers, weights)
-            own_dim = 0.0
-            counted = own >= 0 and costs[own, n] <= weights.core
-            if own >= 0:
-                own_dim = dims[own]
-            if counted:
-                _add_square(grams[own], vector, -1.0)
-                sizes[own] -= 1.0
-                dims[own] = _dimension(grams[own], work, values, off, weights.epsilon)
-            best, best_change, best_dim = own, -1e-9, 0.0
-            for k in range(n_motions + 1):
-                if k == own + 1 or local[k] - here >= reach:
-                    continue
-                target = k - 1
-                old_dim, joins = 0.0, target >= 0 and costs[target, n] <= weights.core
-                if joins:
-                    old_dim = dims[target]
-                    _add_square(grams[target], vector, 1.0)
-                    sizes[target] += 1.0
-                    dims[target] = _dimension(grams[target], work, values, off, weights.epsilon)
-                change = (local[k] - here
-                          + _motions_term(dims, sizes, problem.inliers, weights) - now)
-                if change < best_change:
-                    best, best_change = target, change
-                    best_dim = dims[target] if target >= 0 else 0.0
-                if joins:
-                    _add_square(grams[target], vector, -1.0)
-                    sizes[target] -= 1.0
-                    dims[target] = old_dim
-            if best == own:
-                if counted:
-                    _add_square(grams[own], vector, 1.0)
-                    sizes[own] += 1.0
-                    dims[own] = own_dim
-                continue
-            if best >= 0 and costs[best, n] <= weights.core:
-                _add_square(grams[best], vector, 1.0)
-                sizes[best] += 1.0
-                dims[best] = best_dim
-            counts[own + 1] -= 1.0
-            counts[best + 1] += 1.0
-            labels[n] = best
-            changes += 1
-        moves += changes
-        if changes == 0:
+    n_points, n_motions = len(labels), len(motions)
+    labels, motions = labels.copy(), motions.copy()
+    fixed = 1 if len(problem.world) else 0
+    best_labels, best_motions = labels, motions
+    best_costs, best = np.empty((0, n_points)), np.inf
+    for i in range(rounds + 1):
+        costs, unary = np.empty((n_motions, n_points)), np.empty((n_motions + 1, n_points))
+        fit_costs(problem, labels, motions, weights, 4, costs)
+        excess = unary_costs(problem, labels, costs, weights, unary)
+        value = energy(problem, labels, costs, excess, weights)
+        if value < best - 1e-6 or n_motions < len(best_motions):
+            best, best_labels, best_motions = value, labels.copy(), motions.copy()
+            best_costs = costs
+        elif i > loose:
             break
-    return moves
-
-
-@kernel
-def settle(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-           weights: Weights, rounds: int, reach: float) -> tuple[FloatArray, float]:
-    """Move points on J and refit while J falls, in place; return the costs and J."""
-    costs = point_costs(problem, labels, rotations, ts, weights)
-    best = energy(problem, labels, costs, weights)
-    for _ in range(rounds):
-        trial, r, t = labels.copy(), rotations.copy(), ts.copy()
-        if move_points(problem, trial, costs, weights, 3, reach) == 0:
+        if i == rounds or n_motions == 0:
             break
-        refine_motions(problem, trial, r, t, 5)
-        trial_costs = point_costs(problem, trial, r, t, weights)
-        value = energy(problem, trial, trial_costs, weights)
-        if value >= best:
-            break
-        best = value
-        labels[:] = trial
-        rotations[:] = r
-        ts[:] = t
-        costs = trial_costs
-    return costs, best
+        relabel(problem, labels, unary, weights,
+                weights.smoothness * (factor if i < loose else 1.0), 4)
+        n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
+        motions = motions[:n_motions].copy()
+    return best_labels, best_motions, best_costs, best
