@@ -14,8 +14,6 @@ from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigi
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import Problem
 
-EXACT = 1.0
-
 
 @kernel
 def members_of(labels: IntArray, k: int) -> IntArray:
@@ -34,10 +32,8 @@ def members_of(labels: IntArray, k: int) -> IntArray:
 
 @kernel
 def robust(cost: float, weights: Weights) -> float:
-    """Return the heavy-tailed cost."""
-    if weights.tail > 0.0:
-        return weights.tail * math.log(1.0 + cost / weights.tail)
-    return min(cost, weights.cap)
+    """Return the cost under heavy-tailed noise (Student's t)."""
+    return weights.tail * math.log(1.0 + cost / weights.tail)
 
 
 @kernel
@@ -86,11 +82,12 @@ def dimension_shares(vectors: FloatArray, gram: FloatArray, m: int, epsilon: flo
     eigensystem(gram, axes, values, off)
     dimension, above, below, largest = _logarithms(values, epsilon)
     delta = epsilon / (1.0 - epsilon)
-    form = np.zeros((d, d))
+    form, mean = np.zeros((d, d)), 0.0
     for i in range(d):
-        slope = (0.5 * m * dimension * weight / largest
-                 * (math.exp((epsilon - 2.0) * values[i]) / above
-                    - math.exp((delta - 2.0) * values[i]) / below))
+        rest = math.exp(math.log(above - math.exp(epsilon * values[i])) / epsilon
+                        - math.log(below - math.exp(delta * values[i])) / delta)
+        slope = weight * (dimension - rest) * m * math.exp(-2.0 * values[i]) / largest
+        mean += weight * (dimension - rest)
         for j in range(d):
             for k in range(j + 1):
                 form[j, k] += slope * axes[i, j] * axes[i, k]
@@ -100,19 +97,36 @@ def dimension_shares(vectors: FloatArray, gram: FloatArray, m: int, epsilon: flo
             one, other = vectors[j], vectors[k]
             for n in range(len(out)):
                 out[n] += entry * one[n] * other[n]
+    for n in range(len(out)):
+        out[n] -= mean
     return dimension
 
 
 @kernel
-def _dimension_without(vectors: FloatArray, gram: FloatArray, n: int, epsilon: float) -> float:
-    """Compute the empirical dimension without one member."""
-    d = len(vectors)
-    less, work, values, off = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
-    for i in range(d):
-        for j in range(i + 1):
-            less[i, j] = gram[i, j] - vectors[i, n] * vectors[j, n]
-    eigenvalues(less, work, values, off)
-    return _logarithms(values, epsilon)[0]
+def excess_dimension(problem: Problem, members: IntArray, weights: Weights,
+                     share: FloatArray) -> float:
+    """Compute the excess dimension of the members and write the share of every point in it."""
+    gram, gram_of_places = np.empty((9, 9)), np.empty((6, 6))
+    for n in range(len(share)):
+        share[n] = 0.0
+    if len(members) == 0 or weights.dimension == 0.0:
+        return 0.0
+    _gram(problem.vectors, members, gram)
+    _gram(problem.places, members, gram_of_places)
+    return (dimension_shares(problem.vectors, gram, len(members), weights.epsilon, 1.0, share)
+            - weights.null * dimension_shares(problem.places, gram_of_places, len(members),
+                                              weights.epsilon, -weights.null, share))
+
+
+@kernel
+def followers_of(labels: IntArray, costs: FloatArray, k: int, core: float) -> IntArray:
+    """List the points with label k that follow its motion."""
+    found, count = np.empty(len(labels), np.int64), 0
+    for n in range(len(labels)):
+        if labels[n] == k and costs[k, n] <= core:
+            found[count] = n
+            count += 1
+    return found[:count]
 
 
 @kernel
@@ -129,7 +143,7 @@ def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: 
         if len(members) >= 5 and steps > 0:
             refine_rigid(motions[k], problem.rays, members, problem.precision, ones, 0.0, steps)
         rigid_cost(motions[k], problem.rays, problem.precision, costs[k], mirrored)
-        face_forward(motions[k], costs[k], mirrored, members, weights.cap)
+        face_forward(motions[k], costs[k], mirrored, members, weights.outlier)
 
 
 @kernel
@@ -141,40 +155,18 @@ def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
     The excess dimension of a cluster is d of its embedded points less d of their places alone.
     """
     n_motions, n_points = costs.shape
-    share = np.zeros((n_motions, n_points))
-    core = np.empty(n_points, np.int64)
-    gram, gram_of_places = np.empty((9, 9)), np.empty((6, 6))
+    share = np.empty((n_motions, n_points))
     total, followers = 0.0, 0
     for n in range(n_points):
         unary[0, n] = weights.outlier
     for k in range(n_motions):
-        count = 0
+        members = followers_of(labels, costs, k, weights.core)
+        excess = excess_dimension(problem, members, weights, share[k])
         for n in range(n_points):
-            if labels[n] == k and costs[k, n] <= weights.core:
-                core[count] = n
-                count += 1
-        members = core[:count]
-        excess = 0.0
-        if count > 0 and weights.dimension > 0.0:
-            _gram(problem.vectors, members, gram)
-            _gram(problem.places, members, gram_of_places)
-            excess = (dimension_shares(problem.vectors, gram, count, weights.epsilon, 1.0,
-                                       share[k])
-                      - weights.null * dimension_shares(problem.places, gram_of_places, count,
-                                                        weights.epsilon, -weights.null, share[k]))
-            for n in range(n_points):
-                share[k, n] = max(-weights.dimension_cap, min(share[k, n], weights.dimension_cap))
-            for n in members:
-                # Where a member counts much, its share is not linear: leave it out.
-                if share[k, n] > EXACT and count > 1:
-                    less = (_dimension_without(problem.vectors, gram, n, weights.epsilon)
-                            - weights.null * _dimension_without(problem.places, gram_of_places, n,
-                                                                weights.epsilon))
-                    share[k, n] = (count - 1) * (excess - less)
-            for n in range(n_points):
-                share[k, n] += excess
-        total += count * excess
-        followers += count
+            share[k, n] = excess + max(-weights.dimension_cap,
+                                       min(share[k, n], weights.dimension_cap))
+        total += len(members) * excess
+        followers += len(members)
     mean = total / max(followers, 1)
     scale = weights.dimension * n_points / max(followers, 1)
     for k in range(n_motions):
@@ -192,12 +184,9 @@ def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, excess: float,
            weights: Weights) -> float:
     """Compute J without the price of the motions."""
-    n_motions, n_points = costs.shape
-    counts = np.zeros(n_motions + 1)
     total, cut = excess, 0.0
-    for n in range(n_points):
+    for n in range(len(labels)):
         k = labels[n]
-        counts[k + 1] += 1.0
         total += weights.outlier if k < 0 else robust(costs[k, n], weights)
         if problem.previous[n] >= 0 and problem.previous[n] != k:
             total += weights.stay
@@ -205,12 +194,8 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, excess: float,
             # An outlier agrees with nobody, not with other outliers either.
             if k < 0 or labels[problem.neighbour[e]] != k:
                 cut += 0.5 * problem.bond[e]
-    for count in counts:
-        if count > 0.0:
-            total -= weights.coding * count * math.log(count / n_points)
-    if weights.body > 0.0:
-        total += weights.body * count_bodies(problem, labels, weights.smallest)
-    return total + weights.smoothness * cut
+    return (total + weights.smoothness * cut
+            + weights.body * count_bodies(problem, labels, weights.smallest))
 
 
 @kernel
@@ -246,17 +231,13 @@ def relabel(problem: Problem, labels: IntArray, unary: FloatArray, weights: Weig
             smoothness: float, sweeps: int) -> None:
     """Give point after point its cheapest label until none changes."""
     n_labels, n_points = unary.shape
-    counts, local = np.zeros(n_labels), np.empty(n_labels)
-    for label in labels:
-        counts[label + 1] += 1.0
+    local = np.empty(n_labels)
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
             own = labels[n] + 1
             for k in range(n_labels):
-                others = counts[k] - (1.0 if k == own else 0.0)
-                # The derivative of -m log(m / N).
-                local[k] = unary[k, n] - weights.coding * math.log((others + 0.5) / n_points)
+                local[k] = unary[k, n]
             for e in range(problem.first[n], problem.first[n + 1]):
                 k = labels[problem.neighbour[e]] + 1
                 if k > 0:
@@ -266,12 +247,64 @@ def relabel(problem: Problem, labels: IntArray, unary: FloatArray, weights: Weig
                 if local[k] < local[best] - 1e-9:
                     best = k
             if best != own:
-                counts[own] -= 1.0
-                counts[best] += 1.0
                 labels[n] = best - 1
                 changes += 1
         if changes == 0:
             break
+
+
+@kernel
+def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> int:
+    """
+    Make outliers of members that raise the dimension of their cluster; return how many.
+
+    Wrong members hide each other: without one of them the others span the same directions. So the
+    point with the largest share goes first, and the best prefix of that sequence is kept.
+    """
+    n_motions, n_points = costs.shape
+    share, gone = np.empty(n_points), np.empty(n_points, np.int64)
+    counts, excess = np.zeros(n_motions), np.zeros(n_motions)
+    for k in range(n_motions):
+        members = followers_of(labels, costs, k, weights.core)
+        counts[k] = len(members)
+        excess[k] = excess_dimension(problem, members, weights, share)
+    pruned = 0
+    for k in range(n_motions):
+        total, followers = 0.0, 0.0
+        for j in range(n_motions):
+            if j != k:
+                total += counts[j] * excess[j]
+                followers += counts[j]
+        best, change, length, undone = 0.0, 0.0, 0, -1
+        start = (total + counts[k] * excess[k]) / max(followers + counts[k], 1.0)
+        for step in range(int(counts[k]) // 5):
+            members = followers_of(labels, costs, k, weights.core)
+            now = excess_dimension(problem, members, weights, share)
+            mean = (total + len(members) * now) / max(followers + len(members), 1.0)
+            value = change + weights.dimension * n_points * (mean - start)
+            if value < best - 1e-6:
+                best, length = value, step
+            scale = weights.dimension * n_points / max(followers + len(members), 1.0)
+            worst, gain, price = -1, 0.0, 0.0
+            for n in members:
+                leave = weights.outlier - robust(costs[k, n], weights)
+                for e in range(problem.first[n], problem.first[n + 1]):
+                    if labels[problem.neighbour[e]] == k:
+                        leave += weights.smoothness * problem.bond[e]
+                if scale * (share[n] + now - mean) - leave > gain:
+                    worst, gain, price = n, scale * (share[n] + now - mean) - leave, leave
+            if worst < 0:
+                break
+            labels[worst] = -1
+            gone[step] = worst
+            change += price
+            undone = step
+        for i in range(length, int(counts[k]) // 5):
+            if i > undone:
+                break
+            labels[gone[i]] = k
+        pruned += length
+    return pruned
 
 
 @kernel
@@ -297,7 +330,7 @@ def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: 
 
 @kernel
 def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
-            rounds: int, loose: int, factor: float) -> tuple[IntArray, FloatArray, FloatArray, float]:
+            rounds: int, loose: int) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """
     Refit and relabel in turn while J falls; return labels, motions, costs and J.
 
@@ -321,7 +354,17 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         if i == rounds or n_motions == 0:
             break
         relabel(problem, labels, unary, weights,
-                weights.smoothness * (factor if i < loose else 1.0), 4)
+                weights.smoothness * (weights.loose if i < loose else 1.0), 4)
         n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
         motions = motions[:n_motions].copy()
+    if rounds > 0:
+        labels = best_labels.copy()
+        if prune(problem, labels, best_costs, weights) > 0:
+            motions = best_motions.copy()
+            costs, unary = np.empty(best_costs.shape), np.empty((len(motions) + 1, n_points))
+            fit_costs(problem, labels, motions, weights, 4, costs)
+            excess = unary_costs(problem, labels, costs, weights, unary)
+            value = energy(problem, labels, costs, excess, weights)
+            if value < best:
+                return labels, motions, costs, value
     return best_labels, best_motions, best_costs, best

@@ -13,10 +13,12 @@ from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
 from gdm_motion_seg.geometry.normalization import normalize_image_points
 from gdm_motion_seg.segmentation.constants import (
-    CONTRAST_FLOOR_PX, FLOW_CONTRAST, NEIGHBOURS, NOISE_OF_FLOW, NOISE_PX)
+    FLOW_CONTRAST, NEIGHBOURS, NOISE_OF_FLOW, NOISE_PX)
 
-import os
-GRAPH = os.environ.get('GRAPH', 'j')
+POOL = 60
+"""Nearest points of each from which samples are drawn."""
+SHORTEST_PX = 5.0
+"""Added to the distance of neighbours, so that noise does not part very near ones."""
 
 
 class Problem(NamedTuple):
@@ -44,7 +46,7 @@ class Problem(NamedTuple):
     """(N,) label in the last frame, negative where there is none."""
 
 
-def pose_problem(correspondences: Correspondences, camera: Camera | None = None, pool: int = 60,
+def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
                  world: FloatArray | None = None, previous: IntArray | None = None) -> Problem:
     """Normalise, embed and connect the points of a pair."""
     c = correspondences
@@ -56,14 +58,10 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
     z1, z2 = (normalize_image_points(x, c.image_size) for x in (c.x1, c.x2))
     x, y = z2.T
     root = np.sqrt(2.0)
-    n_near = min(pool + 1, n)
+    n_near = min(POOL + 1, n)
     joint = np.hstack([c.x1, c.x2])
     near = cKDTree(joint).query(joint, k=n_near)[1].reshape(n, n_near)
-    if GRAPH == 'j':
-        nb = near[:, 1:NEIGHBOURS + 1]
-    else:
-        nb = cKDTree(c.x2).query(c.x2, k=min(NEIGHBOURS + 1, n))[1].reshape(n, -1)[:, 1:]
-    first, neighbour, bond = _neighbour_graph(c.x2, flow, nb)
+    first, neighbour, bond = _neighbour_graph(c.x2, flow, near[:, 1:NEIGHBOURS + 1])
     return Problem(
         rays=np.ascontiguousarray(np.hstack([(c.x1 - centre) / focal, (c.x2 - centre) / focal]).T),
         precision=focal.mean() ** 2 / variance,
@@ -85,7 +83,7 @@ def _neighbour_graph(x: FloatArray, flow: FloatArray,
     a, b = one[once], other[once]
     distance = np.linalg.norm(x[a] - x[b], axis=1)
     difference = np.linalg.norm(flow[a] - flow[b], axis=1)
-    weight = np.exp(-difference / (FLOW_CONTRAST * (distance + CONTRAST_FLOOR_PX)))
+    weight = np.exp(-difference / (FLOW_CONTRAST * (distance + SHORTEST_PX)))
     start, end = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.argsort(start, kind='stable')
     first = np.searchsorted(start[order], np.arange(n + 1))

@@ -15,6 +15,8 @@ SAMPLE = 8
 """Points of a sample: a few more than five, so that noise does not decide it."""
 SCALES = (12, 25, 60)
 """Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
+MARGIN = 0.3
+"""Nats by which a proposal must beat the present cost of a point to claim it."""
 BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
 
