@@ -201,7 +201,8 @@ def parallax(r: tuple[float, ...], t: tuple[float, ...], x: float, y: float, u: 
 
 
 @kernel
-def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: FloatArray, jtr: FloatArray) -> float:
+def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: FloatArray,
+                jtr: FloatArray) -> float:
     """
     Add the penalty on negative parallax to the normal equations; return its cost.
 

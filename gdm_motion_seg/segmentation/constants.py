@@ -5,9 +5,9 @@
 The constants of the segmentation, each with its unit and its reason.
 
 The weights of the energy were chosen together on a random half of Hopkins155, AdelaideRMF and
-KT3DMoSeg and on the sweep ``small`` of ``gdm-motion-seg bench synthetic``, so that the partition of
-lowest energy has the lowest error (docs/ablation.md). ``gdm-motion-seg bench hopkins155``,
-``adelaide``, ``kt3dmoseg`` and ``synthetic`` check them.
+KT3DMoSeg and on scenes of the sweep ``small``, so that the partition of lowest energy has the
+lowest error (docs/ablation.md). ``gdm-motion-seg bench hopkins155``, ``adelaide``, ``kt3dmoseg``
+and ``synthetic`` check them, ``gdm-motion-seg bench ablation`` tells what each term is worth.
 """
 
 from typing import NamedTuple

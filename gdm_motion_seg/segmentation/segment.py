@@ -96,7 +96,7 @@ def segment_correspondences(correspondences: Correspondences,
 
 
 def _closed_up(previous: IntArray | None) -> IntArray | None:
-    """Number the labels of the last frame without gaps."""
+    """Close the gaps in the labels of the last frame."""
     if previous is None:
         return None
     ids = np.unique(previous[previous >= 0])
@@ -120,7 +120,7 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
 
 def _answer(problem: Problem, found: Partition,
             weights: Weights) -> tuple[IntArray, FloatArray, float]:
-    """Return labels and costs, the largest motion first, and J; none if chance would do as well."""
+    """Return labels, costs and J, the largest motion first; no motion if chance would do."""
     n = problem.rays.shape[1]
     if found.n_motions == 0 or not _is_more_than_chance(problem, found, weights):
         return np.full(n, OUTLIER), np.zeros((0, n)), math.nan

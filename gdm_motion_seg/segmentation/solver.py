@@ -193,7 +193,8 @@ class Solver:
         k = min(self._best)
         while k in self._best and k < self._most():
             for trial in self._with_proposals(self._best[k]):
-                if not self._in_time():
+                # At least one motion is tried, however short the time.
+                if not self._in_time() and len(self._best) > 1:
                     return
                 self._offer(self._descended(*trial, 4, 2))
             k += 1

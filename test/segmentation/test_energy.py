@@ -71,17 +71,15 @@ def test_the_true_partition_costs_less_than_one_motion_and_than_three(pair, prob
     assert truth < value(problem, split, motions[[0, 1, 0]]) + 3.0 * WEIGHTS.motion
 
 
-def test_outliers_that_are_neighbours_with_the_same_flow_cost_more_than_others(
+def test_a_body_that_is_called_outliers_pays_its_bonds_and_wrong_matches_do_not(
         pair, problem, motions):
-    truth = value(problem, pair.truth, motions)
-    body = np.flatnonzero(pair.truth == 1)
-    weak = Weights(smoothness=0.0, dimension=0.0)
-    dumped = pair.truth.copy()
-    dumped[body] = -1
-    with_bonds = value(problem, dumped, motions[:1].copy(), weak._replace(smoothness=5.0))
-    without = value(problem, dumped, motions[:1].copy(), weak)
-    assert with_bonds - without > 5.0 * len(body)
-    assert np.isfinite(truth)
+    smooth, plain = Weights(smoothness=5.0, dimension=0.0), Weights(smoothness=0.0, dimension=0.0)
+    dumped = np.where(pair.truth == 1, -1, pair.truth)
+    bonds = [value(problem, labels, motions[:k].copy(), smooth)
+             - value(problem, labels, motions[:k].copy(), plain)
+             for labels, k in ((pair.truth, 2), (dumped, 1))]
+    assert bonds[0] < 1.0 * (pair.truth < 0).sum()
+    assert bonds[1] > 3.0 * (pair.truth == 1).sum()
 
 
 def test_the_descent_returns_to_the_truth_from_disturbed_labels(pair, problem, motions, right):

@@ -118,4 +118,4 @@ def test_support_prefers_a_compact_gain_to_the_same_gain_by_scattered_points(pai
     costs[0, problem.near[0, :15]] = 0.0
     costs[1, ::n // 15] = 0.0
     gains = support(problem, costs, np.full(n, 4.0), 0.3)
-    assert gains[0] > 2.0 * gains[1]
+    assert gains[0] > 1.3 * gains[1]

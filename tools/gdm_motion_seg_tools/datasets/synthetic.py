@@ -69,11 +69,11 @@ SWEEPS: dict[str, dict[str, Scene]] = {
 """What is varied, and the scene at each step."""
 
 
-def read_synthetic(_folder: Path | None = None, scenes: int = SCENES) -> Iterator[LabelledPair]:
+def read_synthetic(_folder: Path | None = None, scenes: int = 0) -> Iterator[LabelledPair]:
     """Make every scene of every sweep; the group of a pair is ``sweep=step``. Needs no folder."""
     for sweep, steps in SWEEPS.items():
         for step, scene in steps.items():
-            for number in range(SMALL_SCENES if scene.body_points else scenes):
+            for number in range(scenes or (SMALL_SCENES if scene.body_points else SCENES)):
                 # The same number means the same bodies and camera: a curve shows one change only.
                 pair = make_scene(scene, np.random.default_rng(number))
                 yield replace(pair, name=f'{sweep}={step}/{number}', group=f'{sweep}={step}')
