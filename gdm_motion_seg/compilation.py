@@ -137,3 +137,10 @@ same images give the same answers.
 
 reordered_kernel = compiled(error_model='numpy', fastmath=REORDER)
 """Sums whose last digit does not matter, such as bounds: they may be vectorized."""
+
+inlined = njit(inline='always', error_model='numpy')
+"""
+A part of the kernels that call it, put into them as text.
+
+So what the compiler may reorder does not depend on what lies in its cache.
+"""

@@ -6,8 +6,12 @@ The constants of the segmentation, in one place.
 
 Each has its unit and the reason for its value. The command that chose it stands in brackets:
 [footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences. Evidence is in
-nats: (residual / noise)^2 / 2.
+nats: (residual / noise)^2 / 2. The weights of a single pair were chosen together on a random half of
+Hopkins155, AdelaideRMF and KT3DMoSeg and on scenes of the sweep ``small``; ``bench ablation`` tells
+what each term is worth.
 """
+
+from typing import NamedTuple
 
 # Noise of a displacement.
 POINT_VARIANCE = 0.08
@@ -58,3 +62,49 @@ BODY_CAP = 4.0
 """Most nats of a track within its body: bodies bend."""
 DIMENSION = 2.0
 """Nats per track and unit of its body's empirical dimension (the paper's d-hat) [ablation]."""
+
+
+# A single pair.
+class Weights(NamedTuple):
+    """The constants of the energy, in nats; a point costs 1/2 at one standard deviation."""
+
+    tail: float = 6.0
+    """Cost from which on it grows with its logarithm only: real residuals have heavy tails."""
+    outlier: float = 5.8
+    """Price of an outlier, besides its bonds: 3.9 standard deviations."""
+    smoothness: float = 9.3
+    """lambda: price of a bond of weight 1 between neighbours with different labels."""
+    dimension: float = 3.3
+    """Price of one excess dimension of a point's cluster."""
+    null: float = 0.78
+    """Share of the dimension of the places alone that is subtracted: what any split would gain."""
+    motion: float = 95.0
+    """Price of a motion."""
+    body: float = 68.0
+    """Price of a connected part of a motion: two cars that drive alike are two bodies."""
+    stay: float = 2.0
+    """tau: price of another label than in the last frame."""
+    core: float = 4.5
+    """Cost up to which a point counts in the dimensions: 3 standard deviations."""
+    dimension_cap: float = 1.0
+    """Most dimensions that a point's share counts while labels are assigned: it is an estimate."""
+    loose: float = 0.15
+    """Share of the smoothness in the first rounds of a descent: all of it would freeze them."""
+    epsilon: float = 0.35
+    """Of the empirical dimension, from the paper."""
+    smallest: int = 6
+    """Points below which a motion is dissolved: five determine one."""
+
+
+NOISE_PX = 0.2
+"""Standard deviation of a tracked point that hardly moves, in pixels."""
+NOISE_OF_FLOW = 0.005
+"""What every pixel of flow adds to it: patches change as they move, and no lens is a pinhole."""
+FLOW_CONTRAST = 0.3
+"""Flow difference, over the distance, at which two neighbours are bound by 1 / e only."""
+PROPOSAL_BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
+"""Batches of samples of a search, of those at unexplained points, and samples of a batch."""
+TRIED = 5
+"""Proposals that are tried as a further motion of each partition."""
+CYCLES = 3
+"""Times that motions are added to all partitions and removed from all."""

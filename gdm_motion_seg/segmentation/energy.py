@@ -2,214 +2,314 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The energy of a segmentation, and the local moves that lower it; compiled.
+The energy of a partition, and the descent that lowers it; compiled.
 
-J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n] - eta sum_k n_k log(n_k / N)
-    + M (a GD + b D) + sum_k (beta + gamma M (m_k / M)^delta)
+    J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier] + tau sum_n [l_n != previous_n]
+        + kappa N sum_k w_k (d_k - c s_k) + beta K + gamma B
 
-U_n is the capped cost of point n under its motion, or the price of an outlier; w_mn binds
-neighbours whose flow agrees; the third term is the cost of coding the labels; GD is the paper's
-global dimension and D = sum_k m_k d_k / sum_k m_k the mean dimension that a point sees; the last
-term is the price of the motions. GD alone cuts a dominant background into equal halves; geometry
-alone cannot tell whose points a degenerate motion may claim. Dimensions are those of the m_k
-points that follow their motion (cost up to ``core``): a wrong track must not lend its cluster a
-dimension. M is the number of points that may follow a motion at all; with N in its place, every
-outlier would make the dimensions and a further motion dearer.
+U_n is the cost of point n under its motion (R, t) with heavy tails, or the price of an outlier.
+w_mn binds neighbours whose flow agrees. An outlier is bound to nobody, to other outliers neither:
+a wrong match has no neighbour that moves like it, so it pays nothing, and a body that is called a
+heap of outliers pays all its bonds.
 
-The noise of a pair is not known: U_n = r_n^2 / (2 s^2) + log s with the factor s over the assumed
-noise that suits the partition best. Where tracks are poor or the lens is no pinhole, s rises, and
-no second motion is bought to explain what is noise.
+The fourth term is the paper's: d_k is the empirical dimension of the points of cluster k embedded
+as x (x) x', and w_k its share of the points. Of the family (sum_k w_k d_k^p)^(1/p) it is p = 1, the
+mean. Any part of a cluster has a lower dimension than the whole, because it covers less of the
+image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
+motion. That is why the price beta of a motion does not grow with N.
+
+B counts the connected parts of all motions: two cars that drive alike are two bodies, and save
+nothing by being one motion. beta K is added by the solver.
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.gdm.eigen import eigenvalues
-from gdm_motion_seg.gdm.kernels import dimension_of_eigenvalues
+from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.rigid import face_forward, fit_rigid, refine_rigid, rigid_cost
+from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
+from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import Problem
 
-
-NOISE_VARIANCES = np.array([1.0, 1.25, 1.6, 2.0, 2.5, 3.1])
-"""Factors s^2 over the assumed variance of the noise that are tried."""
-
-
-class Weights(NamedTuple):
-    """The constants of J; a point costs 1/2 at one standard deviation of its noise."""
-
-    cap: float = 8.0
-    """Most that a point can cost its motion: 4 standard deviations."""
-    outlier: float = 6.5
-    """
-    Price of an outlier.
-
-    A little below the cap: what no motion explains stays only with neighbours that move alike.
-    """
-    smoothness: float = 2.3
-    """lambda."""
-    coding: float = 0.27
-    """eta."""
-    global_dimension: float = 0.12
-    """a."""
-    mean_dimension: float = 0.58
-    """b."""
-    motion: float = 18.0
-    """beta: a motion's parameters, in nats."""
-    motion_share: float = 0.55
-    """
-    gamma: a part of a motion has a lower dimension than the whole; a split must gain more.
-
-    0 where the number of motions is given.
-    """
-    motion_power: float = 0.25
-    """delta: what a split gains that way falls with the part, and so does its price."""
-    core: float = 4.5
-    """Cost up to which a point counts in the dimensions: 3 standard deviations."""
-    epsilon: float = 0.35
-    """Of the empirical dimension."""
-    p: float = 15.0
-    """Of the global dimension."""
-    smallest: int = 6
-    """Points below which a motion is dissolved."""
+SMALLEST_EIGENVALUE = 1e-12
+"""Relative to the largest one; a direction that no point uses has no logarithm."""
 
 
 @kernel
-def members_of(labels: IntArray, k: int) -> IntArray:
-    """List the points with label k."""
-    count = 0
-    for label in labels:
-        count += label == k
-    members = np.empty(count, np.int64)
-    i = 0
+def robust(cost: float, weights: Weights) -> float:
+    """Return the cost under heavy-tailed noise (Student's t)."""
+    return weights.tail * math.log(1.0 + cost / weights.tail)
+
+
+@kernel
+def followers_of(labels: IntArray, costs: FloatArray, k: int, core: float) -> IntArray:
+    """List the points with label k whose cost under motion k is at most ``core``."""
+    found, count = np.empty(len(labels), np.int64), 0
     for n in range(len(labels)):
-        if labels[n] == k:
-            members[i] = n
-            i += 1
-    return members
+        if labels[n] == k and costs[k, n] <= core:
+            found[count] = n
+            count += 1
+    return found[:count]
 
 
 @kernel
-def fit_motion(problem: Problem, labels: IntArray, k: int, rotations: FloatArray, ts: FloatArray,
-               weights: Weights) -> None:
-    """Fit motion k to its points from nowhere, in place."""
-    members = members_of(labels, k)
-    if len(members):
-        fit_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
-                  weights.cap)
-    else:
-        rotations[k] = np.eye(3)
-        ts[k] = np.array([1.0, 0.0, 0.0])
-
-
-@kernel
-def fit_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                weights: Weights) -> None:
-    """Fit every motion to its points from nowhere, in place."""
-    for k in range(len(rotations)):
-        fit_motion(problem, labels, k, rotations, ts, weights)
-
-
-@kernel
-def refine_motions(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                   iterations: int) -> None:
-    """Refine every motion on its points, in place."""
-    for k in range(len(rotations)):
-        members = members_of(labels, k)
-        if len(members) >= 5:
-            refine_rigid(rotations[k], ts[k], problem.y1, problem.y2, members, problem.precision,
-                         iterations)
-
-
-@kernel
-def point_costs(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-                weights: Weights) -> FloatArray:
+def dimension_shares(vectors: FloatArray, members: IntArray, epsilon: float, weight: float,
+                     share: FloatArray) -> float:
     """
-    Compute the cost (K, N) of every point under every motion.
+    Compute the empirical dimension d of the members; add the share of every point to ``share``.
 
-    The members of a motion choose the sign of its t, all points with a label the factor of noise.
+    The part of direction i of the Gram matrix is m (d - d without it). A point has as much of it
+    as it has of that direction's eigenvalue, less the mean over the members. So the share, times
+    ``weight``, estimates by how much m d falls without the point and those like it.
     """
-    n = len(problem.y1)
-    costs, mirrored = np.empty((len(rotations), n)), np.empty(n)
-    for k in range(len(rotations)):
-        rigid_cost(rotations[k], ts[k], problem.y1, problem.y2, problem.precision, costs[k],
-                   mirrored)
-        face_forward(ts[k], costs[k], mirrored, members_of(labels, k), weights.cap)
-    variance = _noise_variance(labels, costs, weights.cap)
-    return costs / variance + 0.5 * math.log(variance)
+    d, m = len(vectors), len(members)
+    gram, axes, values, off = np.zeros((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
+    for n in members:
+        for i in range(d):
+            for j in range(i + 1):
+                gram[i, j] += vectors[i, n] * vectors[j, n]
+    eigensystem(gram, axes, values, off)
+    largest = 1e-300
+    for value in values:
+        largest = max(largest, value)
+    delta = epsilon / (1.0 - epsilon)
+    above, below = 0.0, 0.0
+    for i in range(d):
+        values[i] = 0.5 * math.log(max(values[i] / largest, SMALLEST_EIGENVALUE))
+        above += math.exp(epsilon * values[i])
+        below += math.exp(delta * values[i])
+    dimension = math.exp(math.log(above) / epsilon - math.log(below) / delta)
+    form, mean = np.zeros((d, d)), 0.0
+    for i in range(d):
+        rest = math.exp(math.log(above - math.exp(epsilon * values[i])) / epsilon
+                        - math.log(below - math.exp(delta * values[i])) / delta)
+        mean += weight * (dimension - rest)
+        slope = weight * (dimension - rest) * m * math.exp(-2.0 * values[i]) / largest
+        for j in range(d):
+            for k in range(j + 1):
+                form[j, k] += slope * axes[i, j] * axes[i, k]
+    for n in range(len(share)):
+        share[n] -= mean
+    for j in range(d):
+        for k in range(j + 1):
+            entry = form[j, k] if j == k else 2.0 * form[j, k]
+            one, other = vectors[j], vectors[k]
+            for n in range(len(share)):
+                share[n] += entry * one[n] * other[n]
+    return dimension
 
 
 @kernel
-def _noise_variance(labels: IntArray, costs: FloatArray, cap: float) -> float:
-    """Return the factor s^2 with the lowest sum of capped costs."""
-    sums = np.zeros(len(NOISE_VARIANCES))
-    offsets = 0.5 * np.log(NOISE_VARIANCES)
+def excess_dimension(problem: Problem, members: IntArray, weights: Weights,
+                     share: FloatArray) -> float:
+    """Return d - c s of the members, and write the share of every point in m times that."""
+    for n in range(len(share)):
+        share[n] = 0.0
+    if len(members) == 0 or weights.dimension == 0.0:
+        return 0.0
+    return (dimension_shares(problem.vectors, members, weights.epsilon, 1.0, share)
+            - weights.null * dimension_shares(problem.places, members, weights.epsilon,
+                                              -weights.null, share))
+
+
+@kernel
+def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
+              costs: FloatArray) -> None:
+    """Refine every motion on its points, in place, and write the cost of every point under it."""
+    mirrored, ones = np.empty(len(labels)), np.ones(len(labels))
+    for k in range(len(motions)):
+        if k == 0 and len(problem.world):
+            for n in range(len(labels)):
+                costs[0, n] = problem.world[n]
+            continue
+        count = 0
+        for label in labels:
+            count += label == k
+        members, i = np.empty(count, np.int64), 0
+        for n in range(len(labels)):
+            if labels[n] == k:
+                members[i] = n
+                i += 1
+        if count >= 5:
+            refine_rigid(motions[k], problem.rays, members, problem.precision, ones, 0.0, 4)
+        rigid_cost(motions[k], problem.rays, problem.precision, costs[k], mirrored)
+        face_forward(motions[k], costs[k], mirrored, members, weights.outlier)
+
+
+@kernel
+def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
+                unary: FloatArray) -> float:
+    """Write what each label costs each point, row 0 for outliers; return the dimension term."""
+    n_motions, n_points = costs.shape
+    share = np.empty((n_motions, n_points))
+    total, followers = 0.0, 0
+    for k in range(n_motions):
+        members = followers_of(labels, costs, k, weights.core)
+        excess = excess_dimension(problem, members, weights, share[k])
+        total += len(members) * excess
+        followers += len(members)
+        for n in range(n_points):
+            share[k, n] = excess + max(-weights.dimension_cap,
+                                       min(share[k, n], weights.dimension_cap))
+    mean = total / max(followers, 1)
+    scale = weights.dimension * n_points / max(followers, 1)
+    for n in range(n_points):
+        unary[0, n] = weights.outlier
+        for k in range(n_motions):
+            unary[k + 1, n] = robust(costs[k, n], weights)
+            if costs[k, n] <= weights.core:
+                unary[k + 1, n] += scale * (share[k, n] - mean)
+        if problem.previous[n] >= 0:
+            for k in range(n_motions + 1):
+                if k != problem.previous[n] + 1:
+                    unary[k, n] += weights.stay
+    return weights.dimension * n_points * mean
+
+
+@kernel
+def _root(parent: IntArray, n: int) -> int:
+    while parent[n] != n:
+        parent[n] = parent[parent[n]]
+        n = parent[n]
+    return n
+
+
+@kernel
+def count_bodies(problem: Problem, labels: IntArray, smallest: int) -> int:
+    """Count the connected parts of the motions that have enough points (union-find)."""
+    parent, size = np.arange(len(labels)), np.zeros(len(labels), np.int64)
+    for n in range(len(labels)):
+        for e in range(problem.first[n], problem.first[n + 1]):
+            m = problem.neighbour[e]
+            if m < n and labels[m] == labels[n]:
+                parent[_root(parent, n)] = _root(parent, m)
+    count = 0
     for n in range(len(labels)):
         if labels[n] >= 0:
-            cost = costs[labels[n], n]
-            for i in range(len(sums)):
-                sums[i] += min(cost / NOISE_VARIANCES[i] + offsets[i], cap)
-    return NOISE_VARIANCES[sums.argmin()]
+            size[_root(parent, n)] += 1
+    for s in size:
+        count += s >= smallest  # type: ignore[assignment]
+    return count
 
 
 @kernel
-def _local_costs(problem: Problem, labels: IntArray, costs: FloatArray, counts: FloatArray,
-                 weights: Weights, smoothness: float, n: int, local: FloatArray) -> None:
-    """Write what label -1, 0, 1, ... would cost point n, dimensions aside."""
-    own = labels[n] + 1
-    local[0] = weights.outlier
-    for k in range(len(costs)):
-        local[k + 1] = min(costs[k, n], weights.cap)
-    for e in range(problem.first[n], problem.first[n + 1]):
-        local[labels[problem.neighbour[e]] + 1] -= smoothness * problem.bond[e]
-    for k in range(len(local)):
-        others = counts[k] - (1.0 if k == own else 0.0)
-        local[k] += weights.coding * problem.coding[int(others)]
+def energy(problem: Problem, labels: IntArray, costs: FloatArray, dimension_term: float,
+           weights: Weights) -> float:
+    """Compute J without the price of the motions."""
+    total, cut = dimension_term, 0.0
+    for n in range(len(labels)):
+        k = labels[n]
+        total += weights.outlier if k < 0 else robust(costs[k, n], weights)
+        if problem.previous[n] >= 0 and problem.previous[n] != k:
+            total += weights.stay
+        for e in range(problem.first[n], problem.first[n + 1]):
+            if k < 0 or labels[problem.neighbour[e]] != k:
+                cut += 0.5 * problem.bond[e]
+    return (total + weights.smoothness * cut
+            + weights.body * count_bodies(problem, labels, weights.smallest))
 
 
 @kernel
-def relabel(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-            smoothness: float, sweeps: int) -> None:
-    """Give point after point its cheapest label, dimensions aside, until none changes."""
-    n_motions, n_points = costs.shape
-    counts, local = np.zeros(n_motions + 1), np.empty(n_motions + 1)
-    for label in labels:
-        counts[label + 1] += 1.0
+def relabel(problem: Problem, labels: IntArray, unary: FloatArray, smoothness: float,
+            sweeps: int) -> None:
+    """Give point after point its cheapest label, in place, until none changes."""
+    n_labels, n_points = unary.shape
+    local = np.empty(n_labels)
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
-            _local_costs(problem, labels, costs, counts, weights, smoothness, n, local)
+            for k in range(n_labels):
+                local[k] = unary[k, n]
+            for e in range(problem.first[n], problem.first[n + 1]):
+                k = labels[problem.neighbour[e]]
+                if k >= 0:
+                    local[k + 1] -= smoothness * problem.bond[e]
             best = labels[n] + 1
-            for k in range(n_motions + 1):
+            for k in range(n_labels):
                 if local[k] < local[best] - 1e-9:
                     best = k
-            if best != labels[n] + 1:
-                counts[labels[n] + 1] -= 1.0
-                counts[best] += 1.0
-                labels[n] = best - 1
-                changes += 1
+            changes += best != labels[n] + 1
+            labels[n] = best - 1
         if changes == 0:
             break
 
 
 @kernel
-def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smallest: int) -> int:
+def _worst_member(problem: Problem, labels: IntArray, costs: FloatArray, members: IntArray,
+                  share: FloatArray, scale: float, weights: Weights) -> tuple[int, float]:
+    """Return the member that should leave first and what that costs, dimensions aside; or -1."""
+    worst, gain, price = -1, 0.0, 0.0
+    for n in members:
+        k = labels[n]
+        leave = weights.outlier - robust(costs[k, n], weights)
+        for e in range(problem.first[n], problem.first[n + 1]):
+            if labels[problem.neighbour[e]] == k:
+                leave += weights.smoothness * problem.bond[e]
+        if scale * share[n] - leave > gain:
+            worst, gain, price = n, scale * share[n] - leave, leave
+    return worst, price
+
+
+@kernel
+def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> int:
+    """
+    Make outliers of members that raise the dimension of their cluster; return how many.
+
+    Wrong members hide each other: without one of them the others span the same directions. So
+    members leave one by one, the worst first, and the best prefix of that sequence is kept.
+    """
+    n_motions, n_points = costs.shape
+    share, gone = np.empty(n_points), np.empty(n_points, np.int64)
+    counts, excess = np.zeros(n_motions), np.zeros(n_motions)
+    for k in range(n_motions):
+        members = followers_of(labels, costs, k, weights.core)
+        counts[k], excess[k] = len(members), excess_dimension(problem, members, weights, share)
+    pruned = 0
+    for k in range(n_motions):
+        total, followers = 0.0, 0.0
+        for j in range(n_motions):
+            total += counts[j] * excess[j] if j != k else 0.0
+            followers += counts[j] if j != k else 0.0
+        start = (total + counts[k] * excess[k]) / max(followers + counts[k], 1.0)
+        best, price, kept, left = 0.0, 0.0, 0, 0
+        for step in range(int(counts[k]) // 5):
+            members = followers_of(labels, costs, k, weights.core)
+            now = excess_dimension(problem, members, weights, share)
+            mean = (total + len(members) * now) / max(followers + len(members), 1.0)
+            value = price + weights.dimension * n_points * (mean - start)
+            if value < best - 1e-6:
+                best, kept = value, step
+            for n in members:
+                share[n] += now - mean
+            scale = weights.dimension * n_points / max(followers + len(members), 1.0)
+            worst, more = _worst_member(problem, labels, costs, members, share, scale, weights)
+            if worst < 0:
+                break
+            labels[worst] = -1
+            gone[left] = worst
+            left += 1
+            price += more
+        for i in range(kept, left):
+            labels[gone[i]] = k
+        pruned += kept
+    return pruned
+
+
+@kernel
+def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
-    n_motions = len(rotations)
-    counts = np.zeros(n_motions, np.int64)
+    counts, new = np.zeros(len(motions), np.int64), np.full(len(motions), -1)
     for label in labels:
         if label >= 0:
             counts[label] += 1
-    new = np.full(n_motions, -1)
     kept = 0
-    for k in range(n_motions):
-        if counts[k] >= smallest:
+    for k in range(len(motions)):
+        if counts[k] >= smallest or k < fixed:
             new[k] = kept
-            rotations[kept] = rotations[k]
-            ts[kept] = ts[k]
+            if kept < k:
+                copy(motions[k], motions[kept])
             kept += 1
     for n in range(len(labels)):
         if labels[n] >= 0:
@@ -218,192 +318,38 @@ def dissolve_small(labels: IntArray, rotations: FloatArray, ts: FloatArray, smal
 
 
 @kernel
-def relax(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-          weights: Weights, smoothness: float, rounds: int) -> tuple[int, FloatArray]:
-    """Refit and relabel in turn until nothing changes, in place; return K and the costs."""
-    n_motions = len(rotations)
-    before = labels.copy()
-    for _ in range(rounds):
-        refine_motions(problem, labels, rotations[:n_motions], ts[:n_motions], 5)
-        costs = point_costs(problem, labels, rotations[:n_motions], ts[:n_motions], weights)
-        relabel(problem, labels, costs, weights, smoothness, 5)
-        left = dissolve_small(labels, rotations[:n_motions], ts[:n_motions], weights.smallest)
-        same = left == n_motions
-        for n in range(len(labels)):
-            same = same and labels[n] == before[n]
-            before[n] = labels[n]
-        n_motions = left
-        if same or n_motions == 0:
-            break
-    costs = point_costs(problem, labels, rotations[:n_motions], ts[:n_motions], weights)
-    return n_motions, costs
-
-
-@kernel
-def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
-    for i in range(len(vector)):
-        for j in range(i + 1):
-            gram[i, j] += sign * vector[i] * vector[j]
-
-
-@kernel
-def _dimension(gram: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray,
-               epsilon: float) -> float:
-    eigenvalues(gram, work, values, off)
-    return dimension_of_eigenvalues(values, epsilon, 0.0)
-
-
-@kernel
-def _motions_term(dims: FloatArray, sizes: FloatArray, inliers: float, weights: Weights) -> float:
-    """Compute M (a GD + b D) and the price of the motions."""
-    power, mean, total, price = 0.0, 0.0, 0.0, 0.0
-    for k in range(len(dims)):
-        power += dims[k] ** weights.p
-        mean += sizes[k] * dims[k]
-        total += sizes[k]
-        price += (weights.motion + weights.motion_share * inliers
-                  * (sizes[k] / inliers) ** weights.motion_power)
-    if total == 0.0:
-        return price
-    return price + inliers * (weights.global_dimension * power ** (1.0 / weights.p)
-                              + weights.mean_dimension * mean / total)
-
-
-@kernel
-def energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Compute J."""
-    n_motions, n_points = costs.shape
-    d = problem.vectors.shape[1]
-    counts, sizes = np.zeros(n_motions + 1), np.zeros(n_motions)
-    grams = np.zeros((n_motions, d, d))
-    total, cut = 0.0, 0.0
-    for n in range(n_points):
-        k = labels[n]
-        counts[k + 1] += 1.0
-        if k < 0:
-            total += weights.outlier
-        else:
-            total += min(costs[k, n], weights.cap)
-            if costs[k, n] <= weights.core:
-                sizes[k] += 1.0
-                _add_square(grams[k], problem.vectors[n], 1.0)
-        for e in range(problem.first[n], problem.first[n + 1]):
-            if labels[problem.neighbour[e]] != k:
-                cut += 0.5 * problem.bond[e]
-    for count in counts:
-        if count > 0.0:
-            total -= weights.coding * count * math.log(count / n_points)
-    work, values, off, dims = np.empty((d, d)), np.empty(d), np.empty(d), np.zeros(n_motions)
-    for k in range(n_motions):
-        dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    return (total + weights.smoothness * cut
-            + _motions_term(dims, sizes, problem.inliers, weights))
-
-
-@kernel
-def move_points(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-                sweeps: int, reach: float) -> int:
+def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
+            rounds: int, loose: int) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """
-    Move single points while that lowers J, and return the moves: the paper's reassignment on J.
+    Refit and relabel in turn while J falls, prune; return labels, motions, costs and J.
 
-    A rank-one change of a Gram matrix and an eigenproblem a move; labels that cost ``reach`` more
-    than the present one, dimensions aside, are not tried.
+    The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
+    without the price of the motions; motions may vanish.
     """
-    n_motions, n_points = costs.shape
-    d = problem.vectors.shape[1]
-    counts, local = np.zeros(n_motions + 1), np.empty(n_motions + 1)
-    grams, sizes, dims = np.zeros((n_motions, d, d)), np.zeros(n_motions), np.zeros(n_motions)
-    for n in range(n_points):
-        k = labels[n]
-        counts[k + 1] += 1.0
-        if k >= 0 and costs[k, n] <= weights.core:
-            sizes[k] += 1.0
-            _add_square(grams[k], problem.vectors[n], 1.0)
-    work, values, off = np.empty((d, d)), np.empty(d), np.empty(d)
-    for k in range(n_motions):
-        dims[k] = _dimension(grams[k], work, values, off, weights.epsilon)
-    moves = 0
-    for _ in range(sweeps):
-        changes = 0
-        for n in range(n_points):
-            own = labels[n]
-            if own >= 0 and counts[own + 1] <= weights.smallest:
-                continue
-            _local_costs(problem, labels, costs, counts, weights, weights.smoothness, n, local)
-            here = local[own + 1]
-            hopeless = True
-            for k in range(n_motions + 1):
-                hopeless = hopeless and (k == own + 1 or local[k] - here >= reach)
-            if hopeless:
-                continue
-            vector = problem.vectors[n]
-            now = _motions_term(dims, sizes, problem.inliers, weights)
-            own_dim = 0.0
-            counted = own >= 0 and costs[own, n] <= weights.core
-            if own >= 0:
-                own_dim = dims[own]
-            if counted:
-                _add_square(grams[own], vector, -1.0)
-                sizes[own] -= 1.0
-                dims[own] = _dimension(grams[own], work, values, off, weights.epsilon)
-            best, best_change, best_dim = own, -1e-9, 0.0
-            for k in range(n_motions + 1):
-                if k == own + 1 or local[k] - here >= reach:
-                    continue
-                target = k - 1
-                old_dim, joins = 0.0, target >= 0 and costs[target, n] <= weights.core
-                if joins:
-                    old_dim = dims[target]
-                    _add_square(grams[target], vector, 1.0)
-                    sizes[target] += 1.0
-                    dims[target] = _dimension(grams[target], work, values, off, weights.epsilon)
-                change = (local[k] - here
-                          + _motions_term(dims, sizes, problem.inliers, weights) - now)
-                if change < best_change:
-                    best, best_change = target, change
-                    best_dim = dims[target] if target >= 0 else 0.0
-                if joins:
-                    _add_square(grams[target], vector, -1.0)
-                    sizes[target] -= 1.0
-                    dims[target] = old_dim
-            if best == own:
-                if counted:
-                    _add_square(grams[own], vector, 1.0)
-                    sizes[own] += 1.0
-                    dims[own] = own_dim
-                continue
-            if best >= 0 and costs[best, n] <= weights.core:
-                _add_square(grams[best], vector, 1.0)
-                sizes[best] += 1.0
-                dims[best] = best_dim
-            counts[own + 1] -= 1.0
-            counts[best + 1] += 1.0
-            labels[n] = best
-            changes += 1
-        moves += changes
-        if changes == 0:
+    n_points, n_motions = len(labels), len(motions)
+    labels, motions = labels.copy(), motions.copy()
+    fixed = 1 if len(problem.world) else 0
+    best_labels, best_motions = labels, motions
+    best_costs, best = np.empty((n_motions, n_points)), np.inf
+    for i in range(rounds + 2):
+        costs, unary = np.empty((n_motions, n_points)), np.empty((n_motions + 1, n_points))
+        fit_costs(problem, labels, motions, weights, costs)
+        term = unary_costs(problem, labels, costs, weights, unary)
+        value = energy(problem, labels, costs, term, weights)
+        better = value < best - 1e-6 or n_motions < len(best_motions)
+        if better:
+            best, best_labels, best_motions = value, labels.copy(), motions.copy()
+            best_costs = costs
+        if i > rounds or rounds == 0:
             break
-    return moves
-
-
-@kernel
-def settle(problem: Problem, labels: IntArray, rotations: FloatArray, ts: FloatArray,
-           weights: Weights, rounds: int, reach: float) -> tuple[FloatArray, float]:
-    """Move points on J and refit while J falls, in place; return the costs and J."""
-    costs = point_costs(problem, labels, rotations, ts, weights)
-    best = energy(problem, labels, costs, weights)
-    for _ in range(rounds):
-        trial, r, t = labels.copy(), rotations.copy(), ts.copy()
-        if move_points(problem, trial, costs, weights, 3, reach) == 0:
-            break
-        refine_motions(problem, trial, r, t, 5)
-        trial_costs = point_costs(problem, trial, r, t, weights)
-        value = energy(problem, trial, trial_costs, weights)
-        if value >= best:
-            break
-        best = value
-        labels[:] = trial
-        rotations[:] = r
-        ts[:] = t
-        costs = trial_costs
-    return costs, best
+        if i == rounds or (i > loose and not better) or n_motions == 0:
+            labels, motions, n_motions = best_labels.copy(), best_motions.copy(), len(best_motions)
+            if prune(problem, labels, best_costs, weights) == 0:
+                break
+            rounds = i
+            continue
+        relabel(problem, labels, unary,
+                weights.smoothness * (weights.loose if i < loose else 1.0), 4)
+        n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
+        motions = motions[:n_motions].copy()
+    return best_labels, best_motions, best_costs, best

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gdm_motion_seg.gdm.kernels import hard_dimensions
-from gdm_motion_seg.geometry._linalg import median
+from gdm_motion_seg.geometry._linalg import cross_matrix, median
 from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
@@ -128,8 +128,8 @@ def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
     """Describe the world: a rigid motion, or a smooth flow that has no parallax."""
     points = pair.take(members)
     k, k_inv = camera.matrix, np.linalg.inv(camera.matrix)
-    e = np.cross(np.eye(3), world.translation) @ world.rotation
-    fundamental = k_inv.T @ (-e) @ k_inv
+    rotation, translation = world.motion[:3], world.motion[3]
+    fundamental = k_inv.T @ cross_matrix(translation) @ rotation @ k_inv
     fundamental /= np.linalg.norm(fundamental)
     smooth = world.smooth_share > 0.5
     homography = np.full((3, 3), np.nan)
@@ -145,8 +145,8 @@ def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
         fundamental=fundamental, homography=homography, dimension=_dimension(points),
         residual=float(median(distances)) if len(distances) else np.inf,
         threshold=inlier_threshold(distances, pixel_unit(pair.image_size)),
-        rotation=np.full((3, 3), np.nan) if smooth else world.rotation,
-        translation=np.full(3, np.nan) if smooth else world.translation)
+        rotation=np.full((3, 3), np.nan) if smooth else rotation,
+        translation=np.full(3, np.nan) if smooth else translation)
 
 
 def flow_homography(flow: FloatArray, camera: Camera) -> FloatArray:

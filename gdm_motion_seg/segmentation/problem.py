@@ -10,87 +10,80 @@ from scipy.spatial import cKDTree
 
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
-from gdm_motion_seg.geometry.embedding import embed
+from gdm_motion_seg.geometry.embedding import kronecker_embedding
+from gdm_motion_seg.geometry.normalization import normalize_image_points
+from gdm_motion_seg.segmentation.constants import (
+    FLOW_CONTRAST, NEIGHBOURS, NOISE_OF_FLOW, NOISE_PX)
 
-NOISE_PX = 0.2
-"""Standard deviation of a tracked point that hardly moves."""
-NOISE_OF_FLOW = 0.005
-"""What every pixel of flow adds to it: patches change as they move, and no lens is a pinhole."""
-NEIGHBOURS = 8
-"""Neighbours of a point, in (x, x'), with which it likes to share its motion."""
 POOL = 60
-"""Neighbours from which the points of a proposal are drawn, at most."""
-SMALL_POOL = 25
-"""The same where a partition is known and proposals are only made for small new motions."""
-FLOW_CONTRAST = 0.3
-"""Flow difference, over the distance, at which two neighbours are bound by 1 / e only."""
-CONTRAST_FLOOR_PX = 5.0
-"""Distance that is added in that, so that noise does not part very near neighbours."""
+"""Nearest points of each from which samples are drawn."""
+SHORTEST_PX = 5.0
+"""Added to the distance of neighbours, so that noise does not part very near ones."""
 
 
 class Problem(NamedTuple):
     """What the compiled search sees of a pair: plain arrays."""
 
-    y1: FloatArray
-    """(N, 2) rays of the older frame, at depth 1."""
-    y2: FloatArray
-    """(N, 2) rays of the newer frame."""
+    rays: FloatArray
+    """(4, N) rays of both frames at depth 1: x, y of the older one, x, y of the newer one."""
     precision: FloatArray
     """(N,) 1 / s^2 of the noise s, in the unit of the rays."""
     vectors: FloatArray
-    """(N, 9) Kronecker embedding of the image-normalised points."""
+    """(9, N) Kronecker embedding of the image-normalised points."""
+    places: FloatArray
+    """(6, N) the same of the newer positions with themselves, without the repeated products."""
     first: IntArray
-    """(N + 1,) where the neighbours of each point begin in the next two."""
+    """(N + 1,) CSR row pointers into ``neighbour`` and ``bond``."""
     neighbour: IntArray
     """(E,) every edge of the symmetric neighbour graph, from both ends."""
     bond: FloatArray
     """(E,) its weight in [0, 1]: near 1 where the flow agrees."""
-    pool: IntArray
+    near: IntArray
     """(N, M) the nearest points of each, itself first."""
-    coding: FloatArray
-    """(N,) what it costs to code one more label of a motion that has 0, 1, ... points already."""
-    inliers: float
-    """How many points may follow a motion at all: N until the search knows better."""
+    world: FloatArray
+    """(N,) cost of label 0 where the world is given; else empty."""
+    previous: IntArray
+    """(N,) label in the last frame, negative where there is none."""
 
 
 def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
-                 pool: int = POOL) -> Problem:
+                 world: FloatArray | None = None, previous: IntArray | None = None) -> Problem:
     """Normalise, embed and connect the points of a pair."""
     c = correspondences
+    n = len(c)
     k = (camera or Camera.guess(c.image_size)).matrix
     focal, centre = np.array([k[0, 0], k[1, 1]]), k[:2, 2]
     flow = c.x2 - c.x1
     variance = NOISE_PX ** 2 + NOISE_OF_FLOW ** 2 * (flow ** 2).sum(axis=1)
+    z1, z2 = (normalize_image_points(x, c.image_size) for x in (c.x1, c.x2))
+    x, y = z2.T
+    root = np.sqrt(2.0)
+    n_near = min(POOL + 1, n)
     joint = np.hstack([c.x1, c.x2])
-    n_near = min(pool + 1, len(c))
-    near = cKDTree(joint).query(joint, k=n_near)[1].reshape(len(c), n_near)
-    first, neighbour, bond = _neighbour_graph(c.x1, flow, near[:, 1:NEIGHBOURS + 1])
+    near = cKDTree(joint).query(joint, k=n_near)[1].reshape(n, n_near)
+    first, neighbour, bond = _neighbour_graph(c.x2, flow, near[:, 1:NEIGHBOURS + 1])
     return Problem(
-        y1=np.ascontiguousarray((c.x1 - centre) / focal),
-        y2=np.ascontiguousarray((c.x2 - centre) / focal),
-        precision=focal.mean() ** 2 / variance, vectors=np.ascontiguousarray(embed(c)),
-        first=first, neighbour=neighbour, bond=bond, pool=np.ascontiguousarray(near),
-        coding=_coding_steps(len(c)), inliers=float(len(c)))
+        rays=np.ascontiguousarray(np.hstack([(c.x1 - centre) / focal, (c.x2 - centre) / focal]).T),
+        precision=focal.mean() ** 2 / variance,
+        vectors=np.ascontiguousarray(kronecker_embedding(z1, z2).T),
+        places=np.stack([np.ones(n), root * x, root * y, x * x, root * x * y, y * y]),
+        first=first, neighbour=neighbour, bond=bond, near=np.ascontiguousarray(near),
+        world=np.empty(0) if world is None else np.ascontiguousarray(world, float),
+        previous=np.full(n, -1) if previous is None else np.ascontiguousarray(previous, np.int64))
 
 
-def _coding_steps(n: int) -> FloatArray:
-    """Return the differences of -m log(m / N) over m = 0, 1, ..., N."""
-    m = np.arange(1, n + 1)
-    return np.diff(-m * np.log(m / n), prepend=0.0)
-
-
-def _neighbour_graph(x1: FloatArray, flow: FloatArray,
+def _neighbour_graph(x: FloatArray, flow: FloatArray,
                      near: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Make the graph symmetric and weigh each edge by the agreement of the flow."""
-    n = len(x1)
+    n = len(x)
     one, other = np.repeat(np.arange(n), near.shape[1]), near.ravel()
     # Of an edge that both ends name, the one from the lower end stays.
     mutual = (near[other] == one[:, None]).any(axis=1)
     once = (one != other) & ((one < other) | ~mutual)
     a, b = one[once], other[once]
-    distance = np.linalg.norm(x1[a] - x1[b], axis=1)
+    distance = np.linalg.norm(x[a] - x[b], axis=1)
     difference = np.linalg.norm(flow[a] - flow[b], axis=1)
-    weight = np.exp(-difference / (FLOW_CONTRAST * (distance + CONTRAST_FLOOR_PX)))
+    weight = np.exp(-difference / (FLOW_CONTRAST * (distance + SHORTEST_PX)))
     start, end = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.argsort(start, kind='stable')
     first = np.searchsorted(start[order], np.arange(n + 1))

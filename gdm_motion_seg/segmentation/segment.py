@@ -15,12 +15,12 @@ from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray,
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
-from gdm_motion_seg.segmentation.energy import NOISE_VARIANCES, Weights
+from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.motion import estimate_motion
-from gdm_motion_seg.segmentation.problem import POOL, pose_problem, Problem, SMALL_POOL
+from gdm_motion_seg.segmentation.paper import partition_as_in_paper
+from gdm_motion_seg.segmentation.problem import pose_problem, Problem
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, OUTLIER
-from gdm_motion_seg.segmentation.search import Budget, Candidate, MotionSearch
-from gdm_motion_seg.segmentation.variants import partition_as_in_paper
+from gdm_motion_seg.segmentation.solver import Partition, Solver
 
 FEWEST_POINTS = 8
 """Points below which nothing can be told."""
@@ -68,9 +68,7 @@ def segment_correspondences(correspondences: Correspondences,
     Segment validated correspondences.
 
     ``previous_labels`` is the partition of the last frame carried over by track, negative where
-    it says nothing: it replaces the full search by one that follows it. Where ``expected_motions``
-    is given, a full search looks for about so many; where they are ``steady``, following gives up
-    none of them lightly.
+    it says nothing: the search starts from it. The last two parameters are without effect.
     """
     config = config or SegmentationConfig()
     start = time.perf_counter()
@@ -78,22 +76,31 @@ def segment_correspondences(correspondences: Correspondences,
     reason = _why_not(correspondences, config)
     if reason:
         return MotionSegmentation.empty(n, reason)
-    budget = Budget(max(config.time_budget_ms * 1e-3 - GEOMETRY_SECONDS_PER_POINT * n, 1e-6)
-                    if config.time_budget_ms else 0.0)
-    problem = pose_problem(correspondences, camera,
-                           POOL if previous_labels is None else SMALL_POOL)
+    deadline = math.inf
+    if config.time_budget_ms:
+        deadline = start + 1e-3 * config.time_budget_ms - GEOMETRY_SECONDS_PER_POINT * n
+    problem = pose_problem(correspondences, camera, previous=_closed_up(previous_labels))
+    rng, was_short = np.random.default_rng(rng), False
+    costs, value = np.zeros((0, n)), math.nan
     if config.method == 'gdm':
-        labels, costs, value = _search(problem, config, np.random.default_rng(rng), budget,
-                                       previous_labels, expected_motions, steady)
+        weights = Weights(epsilon=config.gdm.epsilon)
+        solver = Solver(problem, weights, rng, config.n_motions, config.max_motions,
+                        config.effort, deadline)
+        labels, costs, value = _answer(problem, solver.partition(), weights)
+        was_short = solver.was_short
     else:
-        labels = partition_as_in_paper(problem.vectors, config, np.random.default_rng(rng))
-        costs, value = np.zeros((0, n)), math.nan
+        labels = partition_as_in_paper(np.ascontiguousarray(problem.vectors.T), config, rng)
     answer = _describe(correspondences, problem, labels, costs, config, camera)
-    answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start,
-                              followed=float(previous_labels is not None))
-    if budget.was_short:
-        return _incomplete(answer)
-    return answer
+    answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start)
+    return _incomplete(answer) if was_short else answer
+
+
+def _closed_up(previous: IntArray | None) -> IntArray | None:
+    """Close the gaps in the labels of the last frame."""
+    if previous is None:
+        return None
+    ids = np.unique(previous[previous >= 0])
+    return np.where(previous >= 0, np.searchsorted(ids, previous), OUTLIER)
 
 
 def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
@@ -111,44 +118,33 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
     return ''
 
 
-def _search(problem: Problem, config: SegmentationConfig, rng: np.random.Generator,
-            budget: Budget, previous: IntArray | None,
-            expected: int, steady: bool) -> tuple[IntArray, FloatArray, float]:
-    """Return labels, costs and J of the best partition."""
-    weights = Weights(epsilon=config.gdm.epsilon, p=config.gdm.p)
-    if config.n_motions:
-        # Its price is to decide whether there is a motion more. Where that is known, it would
-        # only prefer small ones to large ones.
-        weights = weights._replace(motion_share=0.0)
-    search = MotionSearch(problem, weights, config.gdm, rng, budget, config.effort)
-    best = None
-    if previous is not None:
-        best = search.follow(previous, config.n_motions, config.max_motions, steady)
-    if best is None:
-        best = search.search(config.n_motions, config.max_motions, expected)
-    if best is None or not _is_more_than_chance(problem, best, weights):
-        return np.full(len(problem.y1), OUTLIER), np.zeros((0, len(problem.y1))), math.nan
-    order = np.argsort(-np.bincount(best.labels[best.labels >= 0], minlength=best.n_motions),
-                       kind='stable')
-    rank = np.empty(best.n_motions + 1, np.int64)
-    rank[order], rank[-1] = np.arange(best.n_motions), OUTLIER
-    return rank[best.labels], best.costs[order], best.energy
+def _answer(problem: Problem, found: Partition,
+            weights: Weights) -> tuple[IntArray, FloatArray, float]:
+    """Return labels, costs and J, the largest motion first; no motion if chance would do."""
+    n = problem.rays.shape[1]
+    if found.n_motions == 0 or not _is_more_than_chance(problem, found, weights):
+        return np.full(n, OUTLIER), np.zeros((0, n)), math.nan
+    counts = np.bincount(found.labels[found.labels >= 0], minlength=found.n_motions)
+    order = np.argsort(-counts, kind='stable')
+    rank = np.empty(found.n_motions + 1, np.int64)
+    rank[order], rank[-1] = np.arange(found.n_motions), OUTLIER
+    return rank[found.labels], found.costs[order], found.energy
 
 
-def _is_more_than_chance(problem: Problem, found: Candidate, weights: Weights) -> bool:
+def _is_more_than_chance(problem: Problem, found: Partition, weights: Weights) -> bool:
     """
     Tell whether the largest motion has more points than chance gives the best of all motions.
 
     The number of false alarms of Moisan and Stival: of N random points, k lie within a band of
     relative width w around their epipolar lines, five of which every motion gets for nothing.
     """
-    n = len(problem.y1)
+    n = len(found.labels)
     inliers = (found.costs <= weights.core) & (found.labels == np.arange(found.n_motions)[:, None])
     k = int(inliers.sum(axis=1).max())
     if k <= 5:
         return False
-    extent = float(np.linalg.norm(np.ptp(problem.y2, axis=0))) + 1e-12
-    half = math.sqrt(2.0 * weights.core * NOISE_VARIANCES[-1] / problem.precision.mean())
+    extent = float(np.linalg.norm(np.ptp(problem.rays[2:], axis=1))) + 1e-12
+    half = math.sqrt(2.0 * weights.core / problem.precision.mean())
     w = min(2.0 * half / extent, 1.0)
     return bool(math.log(n) + _log_choose(n, k) + _log_choose(k, 5) + (k - 5) * math.log(w) < 0.0)
 
@@ -172,7 +168,7 @@ def _describe(c: Correspondences, problem: Problem, labels: IntArray, costs: Flo
         motions = _motions(c, labels, n_motions, config, camera)
     residuals = np.where(labels >= 0, distances[np.maximum(labels, 0), np.arange(len(c))],
                          distances.min(axis=0))
-    value = global_dimension(problem.vectors, labels, config.gdm.epsilon, config.gdm.p) \
+    value = global_dimension(problem.vectors.T, labels, config.gdm.epsilon, config.gdm.p) \
         if n_motions else math.nan
     return MotionSegmentation(
         labels, motions, residuals, _margins(labels, costs),
@@ -188,7 +184,7 @@ def _motions(c: Correspondences, labels: IntArray, n_motions: int, config: Segme
 
 def _margins(labels: IntArray, costs: FloatArray) -> FloatArray:
     """Turn the distance in cost to the second best motion into a number in [0, 1]."""
-    cap = Weights().cap
+    cap = Weights().outlier
     n = len(labels)
     ladder = np.full((len(costs) + 1, n), cap)
     ladder[:-1] = np.minimum(costs, cap)

@@ -16,10 +16,9 @@ import math
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import cross_matrix
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
-from gdm_motion_seg.geometry.pose import parallax, refine_pose, sampson2
+from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, parallax, refine_rigid
 from gdm_motion_seg.geometry.smooth_flow import (
     AFFINE, flow_residual, flow_residuals, PLANAR, refine_flow)
 from gdm_motion_seg.segmentation.constants import (
@@ -52,14 +51,12 @@ class GapWorld:
 
     flow: FloatArray
     """(8,) parameters of the smooth flow."""
-    rotation: FloatArray
-    """(3, 3) of the rigid world."""
-    translation: FloatArray
-    """(3,) direction of translation of the rigid world."""
+    motion: FloatArray
+    """(4, 3) of the rigid world: R with t below it."""
     smooth_share: float
     """Weight in [0, 1] of the smooth flow against the rigid world."""
-    near: tuple[FloatArray, FloatArray] | None = None
-    """(R, t) that explains the near ground before a flat background; None where there is none."""
+    near: FloatArray | None = None
+    """(4, 3) motion that explains the near ground before a flat background; None where there is none."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,8 @@ class GapTracks:
 
     index: IntArray
     """Rows of the window."""
-    y1: FloatArray
-    """(M, 2) rays at depth 1 in the older frame."""
-    y2: FloatArray
-    """(M, 2) rays in the newer frame."""
+    rays: FloatArray
+    """(4, M) rays at depth 1: x, y of the older frame, x, y of the newer one."""
     focal: float
     """Pixels per unit of the rays."""
     covariance: FloatArray
@@ -141,16 +136,16 @@ class WorldEstimator:
         """Estimate the world over one gap and return the contradiction of its tracks."""
         last = self._last.get(gap)
         flow, residual = fit_smooth_world(
-            last.flow if last else np.zeros(8), last is not None, tracks.y1, tracks.y2, weight,
-            tracks.focal, seed)
+            last.flow if last else np.zeros(8), last is not None,
+            np.ascontiguousarray(tracks.rays[:2].T), np.ascontiguousarray(tracks.rays[2:].T),
+            weight, tracks.focal, seed)
         variance = tracks.variance(FLOW_VARIANCE) + 0.5 * (
             tracks.covariance[:, 0] + tracks.covariance[:, 2])
         relief = RELIEF * weighted_median(residual, weight)
         # One pixel is forgiven: a lens that is no pinhole bends the flow by so much.
         smooth = np.minimum(0.5 * np.maximum(0.0, residual - 1.0) ** 2
                             / (variance + relief ** 2), CAP)
-        pose = (last.rotation, last.translation) if last else None
-        rotation, translation, rigid = _fit_rigid(tracks, weight, pose, seed)
+        motion, rigid = _fit_rigid(tracks, weight, last.motion if last else None, seed)
         flat = np.minimum(0.5 * residual ** 2 / variance, CAP)
         # What lies on the smooth flow does not contradict the world, whatever its parallax.
         rigid = np.minimum(rigid, flat)
@@ -161,7 +156,7 @@ class WorldEstimator:
         if share > 0.5:
             nats, near = _acquit_near_ground(nats, smooth, tracks, weight, balanced, graph, window,
                                              last.near if last else None, seed)
-        self._last[gap] = GapWorld(flow, rotation, translation, share, near)
+        self._last[gap] = GapWorld(flow, motion, share, near)
         return nats
 
 
@@ -178,30 +173,30 @@ def _tracks_of_gap(window: Window, gap: int, camera: Camera) -> GapTracks:
     index = np.flatnonzero(np.isfinite(before[:, 0]))
     k = camera.matrix
     focal, centre = np.array([k[0, 0], k[1, 1]]), k[:2, 2]
-    y1, y2 = (before[index] - centre) / focal, (window.x[index] - centre) / focal
+    rays = np.hstack([(before[index] - centre) / focal, (window.x[index] - centre) / focal]).T
     moved2 = ((window.x[index] - before[index]) ** 2).sum(axis=1)
-    return GapTracks(index, y1, y2, float(focal.mean()), window.covariance[index], moved2)
+    return GapTracks(index, np.ascontiguousarray(rays), float(focal.mean()),
+                     window.covariance[index], moved2)
 
 
-def _fit_rigid(tracks: GapTracks, weight: FloatArray, start: tuple[FloatArray, FloatArray] | None,
-               seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Fit the rigid world; return R, t and the nats of every track."""
-    r0, t0 = start if start else (np.eye(3), np.array([0.0, 0.0, 1.0]))
-    hypotheses = POSE_HYPOTHESES if start else COLD_HYPOTHESES
+def _fit_rigid(tracks: GapTracks, weight: FloatArray, start: FloatArray | None,
+               seed: int) -> tuple[FloatArray, FloatArray]:
+    """Fit the rigid world; return its motion and the nats of every track."""
+    forward = np.vstack([np.eye(3), [0.0, 0.0, 1.0]])
     tolerance = BEHIND_PX + BEHIND_SHARE * np.sqrt(tracks.moved2)
-    rotation, translation = fit_rigid_world(
-        r0, t0, hypotheses, start is not None, tracks.y1, tracks.y2, tracks.focal,
+    motion = fit_rigid_world(
+        forward if start is None else start, start is not None, tracks.rays, tracks.focal,
         tracks.covariance, tracks.variance(FIT_FLOW_VARIANCE), tolerance, weight, CAP, seed)
     nats = rigid_contradiction(
-        rotation, translation, tracks.y1, tracks.y2, tracks.focal, tracks.covariance,
-        tracks.variance(FLOW_VARIANCE), tolerance, np.arange(len(weight)))
-    return rotation, translation, nats
+        motion, tracks.rays, tracks.focal, tracks.covariance, tracks.variance(FLOW_VARIANCE),
+        tolerance, np.arange(len(weight)))
+    return motion, nats
 
 
 def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
                         weight: FloatArray, balanced: FloatArray, graph: Graph, window: Window,
-                        start: tuple[FloatArray, FloatArray] | None, seed: int
-                        ) -> tuple[FloatArray, tuple[FloatArray, FloatArray] | None]:
+                        start: FloatArray | None, seed: int
+                        ) -> tuple[FloatArray, FloatArray | None]:
     """
     Acquit near static things before a flat background, such as rocks before a hillside.
 
@@ -217,8 +212,7 @@ def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
         return nats, None
     # Near ground and the rest get the same weight, so that the background does not decide alone.
     share = weight[~ground].sum() / balanced[ground].sum()
-    rotation, translation, rigid = _fit_rigid(
-        tracks, np.where(ground, share * balanced, weight), start, seed)
+    motion, rigid = _fit_rigid(tracks, np.where(ground, share * balanced, weight), start, seed)
     rigid = np.minimum(rigid, CAP)
     if rigid[ground].mean() < ACQUITTAL:
         for g in np.unique(group[tracks.index][smooth > SUSPICIOUS]):
@@ -226,7 +220,7 @@ def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
             if rigid[members].mean() < ACQUITTAL:
                 nats[members] = np.minimum(nats[members],
                                            np.maximum(rigid[members] - ACQUITTAL, 0.0))
-    return nats, (rotation, translation)
+    return nats, motion
 
 
 def _touches_lower_border(window: Window, members: Mask) -> bool:
@@ -289,21 +283,24 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
 
 
 @kernel
-def rigid_contradiction(r: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray,
-                        focal: float, covariance: FloatArray, variance: FloatArray,
-                        tolerance: FloatArray, members: IntArray) -> FloatArray:
+def rigid_contradiction(motion: FloatArray, rays: FloatArray, focal: float,
+                        covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
+                        members: IntArray) -> FloatArray:
     """
     Return the nats by which members lie off their epipolar lines, or before they begin.
 
     ``tolerance`` is the negative parallax that is forgiven, in pixels.
     """
-    e = cross_matrix(t) @ r
-    nats = np.empty(len(members))
+    matrix, nats = np.empty((3, 3)), np.empty(len(members))
+    essential(motion, matrix)
+    e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
     for i in range(len(members)):
         n = members[i]
-        a0, a1, b0, b1 = y1[n, 0], y1[n, 1], y2[n, 0], y2[n, 1]
-        p, gx, gy, _, _ = parallax(r, t, a0, a1, b0, b1)
-        distance2 = 2.0 * sampson2(e, a0, a1, b0, b1) * focal * focal
+        x, y, u, v = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
+        p, gx, gy, _, _ = parallax(r, t, x, y, u, v)
+        _, _, _, _, c, q = epipolar(e, x, y, u, v)
+        # The Sampson distance is shared by both frames; the displacement has twice its square.
+        distance2 = 2.0 * c * c / q * focal * focal
         xx, xy, yy = covariance[n, 0], covariance[n, 1], covariance[n, 2]
         across = variance[n] + xx * gy * gy - 2.0 * xy * gx * gy + yy * gx * gx
         along = variance[n] + xx * gx * gx + 2.0 * xy * gx * gy + yy * gy * gy
@@ -313,48 +310,45 @@ def rigid_contradiction(r: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatA
 
 
 @kernel
-def _capped_cost(r: FloatArray, t: FloatArray, y1: FloatArray, y2: FloatArray, focal: float,
-                 covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
-                 members: IntArray, cap: float) -> float:
+def _capped_cost(motion: FloatArray, rays: FloatArray, focal: float, covariance: FloatArray,
+                 variance: FloatArray, tolerance: FloatArray, members: IntArray,
+                 cap: float) -> float:
     """Return the capped contradiction of the members; the sign of t is chosen, in place."""
     forward = np.minimum(rigid_contradiction(
-        r, t, y1, y2, focal, covariance, variance, tolerance, members), cap).sum()
+        motion, rays, focal, covariance, variance, tolerance, members), cap).sum()
+    motion[3] *= -1.0
     backward = np.minimum(rigid_contradiction(
-        r, -t, y1, y2, focal, covariance, variance, tolerance, members), cap).sum()
-    if backward < forward:
-        t *= -1.0
+        motion, rays, focal, covariance, variance, tolerance, members), cap).sum()
+    if forward <= backward:
+        motion[3] *= -1.0
     return min(forward, backward)
 
 
 @kernel
-def fit_rigid_world(r0: FloatArray, t0: FloatArray, hypotheses: int, warm: bool, y1: FloatArray,
-                    y2: FloatArray, focal: float, covariance: FloatArray, variance: FloatArray,
-                    tolerance: FloatArray, weight: FloatArray, cap: float, seed: int
-                    ) -> tuple[FloatArray, FloatArray]:
-    """Fit (R, t): the last pose and poses of seven tracks compete, the best is refined on all."""
+def fit_rigid_world(start: FloatArray, warm: bool, rays: FloatArray, focal: float,
+                    covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
+                    weight: FloatArray, cap: float, seed: int) -> FloatArray:
+    """Fit (R, t): the last motion and those of seven tracks compete, the best is refined on all."""
     np.random.seed(seed)
-    n = len(y1)
+    n = rays.shape[1]
     ones, everyone = np.ones(n), np.arange(n)
     precision = 2.0 * focal * focal / (variance + 0.5 * (covariance[:, 0] + covariance[:, 2]))
     sample = _systematic_sample(weight, SAMPLE)
-    best, best_r, best_t = np.inf, r0.copy(), t0.copy()
-    r, t = np.empty((3, 3)), np.empty(3)
-    for k in range(-1 if warm else 0, hypotheses):
-        r[:] = r0
+    best, best_motion, motion = np.inf, start.copy(), start.copy()
+    for k in range(-1 if warm else 0, POSE_HYPOTHESES if warm else COLD_HYPOTHESES):
+        motion[:] = start
         if k < 0:
-            t[:] = t0
-            refine_pose(r, t, y1, y2, sample, ones, precision, 3, 0.0)
+            refine_rigid(motion, rays, sample, precision, ones, 0.0, 3)
         else:
             for i in range(3):
-                t[i] = np.random.normal()
-            t /= math.sqrt(t[0] ** 2 + t[1] ** 2 + t[2] ** 2)
+                motion[3, i] = np.random.normal()
+            motion[3] /= math.sqrt(motion[3, 0] ** 2 + motion[3, 1] ** 2 + motion[3, 2] ** 2)
             seven = sample[np.random.randint(0, SAMPLE, 7)]
-            refine_pose(r, t, y1, y2, seven, ones, precision, 8, 0.0)
-        cost = _capped_cost(r, t, y1, y2, focal, covariance, variance, tolerance, sample, cap)
+            refine_rigid(motion, rays, seven, precision, ones, 0.0, 8)
+        cost = _capped_cost(motion, rays, focal, covariance, variance, tolerance, sample, cap)
         if cost < best:
             best = cost
-            best_r[:] = r
-            best_t[:] = t
-    refine_pose(best_r, best_t, y1, y2, everyone, weight, precision, 8, BEHIND_WEIGHT)
-    _capped_cost(best_r, best_t, y1, y2, focal, covariance, variance, tolerance, sample, cap)
-    return best_r, best_t
+            best_motion[:] = motion
+    refine_rigid(best_motion, rays, everyone, precision, weight, BEHIND_WEIGHT, 8)
+    _capped_cost(best_motion, rays, focal, covariance, variance, tolerance, sample, cap)
+    return best_motion

@@ -12,11 +12,24 @@ CAP = 8.0
 
 
 def rays(view, clean=False):
-    """Return the rays of both views, and the precision of half a pixel of noise."""
+    """Give what the camera sees in both views, as (4, N), and the precision of half a pixel of noise."""
     k = view.camera_matrix
     first, second = (view.clean1, view.clean2) if clean else (view.x1, view.x2)
-    y1, y2 = ((np.ascontiguousarray(x) - k[:2, 2]) / k[0, 0] for x in (first, second))
-    return y1, y2, np.full(len(y1), (k[0, 0] / 0.5) ** 2)
+    both = np.hstack([(x - k[:2, 2]) / k[0, 0] for x in (first, second)])
+    return np.ascontiguousarray(both.T), np.full(len(both), (k[0, 0] / 0.5) ** 2)
+
+
+def motion_of(rotation, t):
+    """Return R with the unit vector along t below it."""
+    return np.vstack([rotation, t / np.linalg.norm(t)])
+
+
+def refine(motion, y, precision, iterations, members=None, weight=None, behind=0.0):
+    """Refine on all points with equal weights, unless told otherwise."""
+    n = y.shape[1]
+    return rigid.refine_rigid(
+        motion, y, np.arange(n) if members is None else members, precision,
+        np.ones(n) if weight is None else weight, behind, iterations)
 
 
 def essential(rotation, t):
@@ -39,68 +52,90 @@ def direction_error(t, truth):
 @pytest.mark.parametrize('seed', range(5))
 def test_a_refinement_recovers_the_motion_of_exact_points(views, seed):
     view = views(seed, noise=0.0)
-    y1, y2, precision = rays(view, clean=True)
-    rotation = np.eye(3)
-    t = view.translation / np.linalg.norm(view.translation) + 0.2
-    t /= np.linalg.norm(t)
-    cost = rigid.refine_rigid(rotation, t, y1, y2, np.arange(len(y1)), precision, 50)
-    assert cost < 1e-3
-    assert angle(rotation, view.rotation) < 0.02
-    assert min(direction_error(t, view.translation), direction_error(-t, view.translation)) < 0.3
+    y, precision = rays(view, clean=True)
+    motion = motion_of(np.eye(3), view.translation / np.linalg.norm(view.translation) + 0.2)
+    assert refine(motion, y, precision, 80) < 1e-3
+    assert angle(motion[:3], view.rotation) < 0.02
+    assert min(direction_error(s * motion[3], view.translation) for s in (1.0, -1.0)) < 0.3
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_a_fit_from_nowhere_recovers_the_motion_and_its_sign_in_spite_of_noise(views, seed):
+def test_a_fit_without_a_start_recovers_the_motion_and_its_sign_in_spite_of_noise(views, seed):
     view = views(seed, n=200, noise=0.3, baseline=1.0)
-    y1, y2, precision = rays(view)
-    rotation, t = np.empty((3, 3)), np.empty(3)
-    rigid.fit_rigid(rotation, t, y1, y2, np.arange(len(y1)), precision, CAP)
-    costs = rigid.rigid_costs(rotation[None], t[None], y1, y2, precision, CAP)
-    assert angle(rotation, view.rotation) < 0.5
-    assert direction_error(t, view.translation) < 5.0
+    y, precision = rays(view)
+    motions, everyone = np.empty((1, 4, 3)), np.arange(200)
+    rigid.fit_rigid(motions[0], y, everyone, precision, CAP)
+    costs = rigid.rigid_costs(motions, y, precision, everyone, CAP)
+    assert angle(motions[0, :3], view.rotation) < 0.5
+    assert direction_error(motions[0, 3], view.translation) < 5.0
     assert np.median(costs) < 1.0
 
 
 def test_a_fit_bears_a_fifth_of_wrong_points(views):
     view = views(3, n=200, noise=0.3, baseline=1.0)
-    y1, y2, precision = rays(view)
+    y, precision = rays(view)
     wrong = np.random.default_rng(0).choice(200, 40, replace=False)
-    y2[wrong] = np.random.default_rng(1).uniform(-0.4, 0.4, (40, 2))
-    t = view.translation / np.linalg.norm(view.translation)
-    rotation = np.eye(3)
-    rigid.refine_rigid(rotation, t, y1, y2, np.arange(200), precision, 30)
-    assert angle(rotation, view.rotation) < 0.5
+    y[2:, wrong] = np.random.default_rng(1).uniform(-0.4, 0.4, (2, 40))
+    motion = motion_of(np.eye(3), view.translation)
+    refine(motion, y, precision, 30)
+    assert angle(motion[:3], view.rotation) < 0.5
+
+
+def test_points_of_weight_zero_do_not_count(views):
+    view = views(3, n=200, noise=0.3, baseline=1.0)
+    y, precision = rays(view)
+    spoilt, weight = y.copy(), np.ones(200)
+    spoilt[2:, 150:] += 0.05
+    weight[150:] = 0.0
+    weighted, listed = (motion_of(np.eye(3), view.translation) for _ in range(2))
+    refine(weighted, spoilt, precision, 20, weight=weight)
+    refine(listed, y, precision, 20, members=np.arange(150))
+    assert np.allclose(weighted, listed, atol=1e-6)
+
+
+def test_the_penalty_on_negative_parallax_turns_points_to_before_the_camera(views):
+    view = views(2, n=200, noise=0.3, baseline=0.3)
+    y, precision = rays(view)
+
+    def behind(motion):
+        cost, mirrored = np.empty(200), np.empty(200)
+        rigid.rigid_cost(motion, y, precision, cost, mirrored)
+        return (cost > mirrored).sum()
+
+    start = motion_of(view.rotation, -view.translation)
+    assert behind(start) > 150
+    refine(start, y, precision, 50, behind=1.0)
+    assert behind(start) < 100
 
 
 def test_a_refinement_never_raises_the_cost(views):
     for seed in range(5):
-        view = views(seed, noise=1.0)
-        y1, y2, precision = rays(view)
-        rng, everyone = np.random.default_rng(seed), np.arange(len(y1))
-        rotation, t = np.eye(3), rng.normal(size=3)
-        t /= np.linalg.norm(t)
-        costs = [rigid.refine_rigid(rotation, t, y1, y2, everyone, precision, iterations)
-                 for iterations in (0, 1, 2, 4, 8)]
-        assert costs == sorted(costs, reverse=True)
+        y, precision = rays(views(seed, noise=1.0))
+        motion = motion_of(np.eye(3), np.random.default_rng(seed).normal(size=3))
+        for behind in (0.0, 0.1):
+            costs = [refine(motion, y, precision, steps, behind=behind) for steps in (0, 1, 2, 8)]
+            assert costs == sorted(costs, reverse=True)
 
 
 def test_the_result_is_a_rotation_and_a_unit_vector(views):
-    y1, y2, precision = rays(views(0, noise=5.0))
-    rotations, ts = rigid.fit_rigid_samples(
-        y1, y2, precision, np.random.default_rng(0).integers(0, 100, (50, 8)), CAP)
+    y, precision = rays(views(0, noise=5.0))
+    motions = rigid.fit_rigid_samples(
+        y, precision, np.random.default_rng(0).integers(0, 100, (50, 8)), CAP)
+    rotations = motions[:, :3]
     assert np.allclose(rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-9)
     assert np.allclose(np.linalg.det(rotations), 1.0)
-    assert np.allclose(np.linalg.norm(ts, axis=1), 1.0)
+    assert np.allclose(np.linalg.norm(motions[:, 3], axis=1), 1.0)
 
 
 def test_the_cost_is_the_squared_sampson_distance_where_points_lie_in_front(views):
     view = views(1, noise=0.5, baseline=1.0)
-    y1, y2, precision = rays(view)
-    t = view.translation / np.linalg.norm(view.translation)
-    cost, mirrored = np.empty(len(y1)), np.empty(len(y1))
-    rigid.rigid_cost(view.rotation, t, y1, y2, precision, cost, mirrored)
-    h1, h2 = (np.column_stack([y, np.ones(len(y))]) for y in (y1, y2))
-    lines2, lines1 = h1 @ essential(view.rotation, t).T, h2 @ essential(view.rotation, t)
+    y, precision = rays(view)
+    motion = motion_of(view.rotation, view.translation)
+    cost, mirrored = np.empty(y.shape[1]), np.empty(y.shape[1])
+    rigid.rigid_cost(motion, y, precision, cost, mirrored)
+    h1, h2 = (np.column_stack([half.T, np.ones(len(cost))]) for half in (y[:2], y[2:]))
+    e = essential(motion[:3], motion[3])
+    lines2, lines1 = h1 @ e.T, h2 @ e
     squared = (h2 * lines2).sum(axis=1) ** 2 / ((lines2[:, :2] ** 2).sum(axis=1)
                                                 + (lines1[:, :2] ** 2).sum(axis=1))
     front = cost <= mirrored
@@ -112,11 +147,11 @@ def test_the_cost_is_the_squared_sampson_distance_where_points_lie_in_front(view
 
 def test_the_sign_of_t_is_the_one_with_the_points_before_the_camera(views):
     view = views(2, noise=0.1, baseline=1.0)
-    y1, y2, precision = rays(view)
-    truth = view.translation / np.linalg.norm(view.translation)
-    ts = np.stack([truth, -truth])
-    costs = rigid.rigid_costs(np.stack([view.rotation] * 2), ts, y1, y2, precision, CAP)
-    assert np.allclose(ts, truth)
+    y, precision = rays(view)
+    truth = motion_of(view.rotation, view.translation)
+    motions = np.stack([truth, motion_of(view.rotation, -view.translation)])
+    costs = rigid.rigid_costs(motions, y, precision, np.arange(y.shape[1]), CAP)
+    assert np.allclose(motions, truth)
     assert np.allclose(costs[0], costs[1])
 
 
@@ -124,11 +159,10 @@ def test_the_sign_of_t_is_the_one_with_the_points_before_the_camera(views):
     np.zeros((8, 2)), np.tile([0.3, -0.2], (8, 1)), np.linspace(0, 1, 8)[:, None] * [1.0, 2.0],
     np.full((8, 2), 1e3), np.linspace(-1e4, 1e4, 16).reshape(8, 2)])
 def test_degenerate_points_give_finite_motions(points):
-    points = np.ascontiguousarray(points)
     precision = np.full(8, 1e6)
     for shift in (0.0, 0.01):
-        rotations, ts = rigid.fit_rigid_samples(points, points + shift, precision,
-                                                np.arange(8)[None], CAP)
-        costs = rigid.rigid_costs(rotations, ts, points, points + shift, precision, CAP)
-        assert np.isfinite(rotations).all() and np.isfinite(ts).all()
+        y = np.ascontiguousarray(np.hstack([points, points + shift]).T)
+        motions = rigid.fit_rigid_samples(y, precision, np.arange(8)[None], CAP)
+        costs = rigid.rigid_costs(motions, y, precision, np.arange(8), CAP)
+        assert np.isfinite(motions).all()
         assert np.isfinite(costs).all() and (costs <= CAP).all()

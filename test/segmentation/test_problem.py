@@ -8,7 +8,8 @@ import pytest
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.distortion import Camera
-from gdm_motion_seg.segmentation.problem import NEIGHBOURS, POOL, pose_problem
+from gdm_motion_seg.segmentation.constants import NEIGHBOURS
+from gdm_motion_seg.segmentation.problem import pose_problem
 
 
 def pose(x1, x2, size=(640, 480), **options):
@@ -24,7 +25,7 @@ def problem(pair_of):
 
 def test_the_graph_is_symmetric_and_has_no_loops(problem):
     edges = {}
-    for a in range(len(problem.y1)):
+    for a in range(len(problem.precision)):
         for e in range(problem.first[a], problem.first[a + 1]):
             edges[a, int(problem.neighbour[e])] = problem.bond[e]
     assert len(edges) == len(problem.neighbour)
@@ -32,16 +33,14 @@ def test_the_graph_is_symmetric_and_has_no_loops(problem):
 
 
 def test_every_point_has_its_nearest_neighbours_and_bonds_lie_between_0_and_1(problem):
-    degree = np.diff(problem.first)
-    assert degree.min() >= NEIGHBOURS
+    assert np.diff(problem.first).min() >= NEIGHBOURS
     assert (problem.bond >= 0.0).all() and (problem.bond <= 1.0).all()
-    assert problem.pool.shape == (len(problem.y1), POOL + 1)
-    assert (problem.pool[:, 0] == np.arange(len(problem.y1))).all()
+    assert (problem.near[:, 0] == np.arange(len(problem.near))).all()
 
 
 def test_neighbours_that_move_alike_are_bound_and_others_are_not():
     x1 = np.column_stack([np.arange(20.0), np.zeros(20)])
-    flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [30.0, 0.0])
+    flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [0.0, 30.0])
     problem = pose(x1, x1 + flow)
     apart = np.repeat(np.arange(20) < 10, np.diff(problem.first)) != (problem.neighbour < 10)
     assert (problem.bond[~apart] == 1.0).all()
@@ -52,7 +51,8 @@ def test_rays_are_those_of_the_camera():
     camera = Camera.from_info([500.0, 0, 300, 0, 400.0, 200, 0, 0, 1], [], '', (640, 480))
     points = np.array([[300.0, 200.0], [800.0, 200.0], [300.0, 600.0]] * 3)
     problem = pose(points, points, camera=camera)
-    assert np.allclose(problem.y1[:3], [[0, 0], [1, 0], [0, 1]])
+    assert np.allclose(problem.rays[:2, :3].T, [[0, 0], [1, 0], [0, 1]])
+    assert np.allclose(problem.rays[2:], problem.rays[:2])
 
 
 def test_points_that_move_far_are_trusted_less():
@@ -62,8 +62,15 @@ def test_points_that_move_far_are_trusted_less():
     assert (np.diff(precision) < 0.0).all()
 
 
-def test_fewer_points_than_a_pool_and_exact_duplicates_are_no_problem():
+def test_places_have_the_inner_products_of_the_embedding_of_points_at_rest(problem):
+    x = problem.vectors[[6, 7]]  # x and y of the older frame
+    at_rest = pose(*(2 * [np.random.default_rng(0).uniform(0, 400, (20, 2))]))
+    assert x.shape == (2, len(problem.precision))
+    assert np.allclose(at_rest.vectors.T @ at_rest.vectors, at_rest.places.T @ at_rest.places)
+
+
+def test_few_points_and_exact_duplicates_are_no_problem():
     points = np.repeat(np.random.default_rng(0).uniform(0, 400, (3, 2)), 3, axis=0)
     problem = pose(points, points + 1.0)
-    assert problem.pool.shape == (9, 9)
+    assert problem.near.shape == (9, 9)
     assert all(np.isfinite(array).all() for array in problem)

@@ -10,10 +10,11 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg_tools.bench.benchmark import Benchmark, Row
+from gdm_motion_seg_tools.bench.benchmark import AUTO, Benchmark, Row
 from gdm_motion_seg_tools.bench.methods.base import Method
 from gdm_motion_seg_tools.bench.methods.registry import METHODS
 from gdm_motion_seg_tools.bench.registry import BENCHMARKS
@@ -21,7 +22,7 @@ from gdm_motion_seg_tools.bench.report import (
     check_writable, make_report, print_table, Report, write_csv, write_json)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
-MEASUREMENTS = ('footage', 'batch', 'engine', 'latency', 'node', 'paper', 'soak')
+MEASUREMENTS = ('footage', 'ablation', 'batch', 'engine', 'latency', 'node', 'paper', 'soak')
 """Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
 
 
@@ -120,9 +121,19 @@ def summary_of(benchmark: Benchmark, methods: list[str], rows: list[Row],
         own = [row for row in rows if row['method'] == name]
         failures = sum(bool(row['failure']) for row in own)
         summary[name] = dict(benchmark.summarise(own))
+        summary[name] |= over_magsac(own, rows)
         if failures:
             summary[name]['failures'] = float(failures)
     return summary
+
+
+def over_magsac(own: list[Row], rows: list[Row]) -> dict[str, float]:
+    """Return the time with K unknown over that of sequential MAGSAC++ on the same pairs."""
+    peer = {(row['pair'], row['seed']): row['seconds'] for row in rows
+            if row['method'] == 'magsac' and row['mode'] == AUTO}
+    ratios = [row['seconds'] / peer[row['pair'], row['seed']] for row in own
+              if row['mode'] == AUTO and (row['pair'], row['seed']) in peer]
+    return {'auto_over_magsac': float(np.median(ratios))} if ratios else {}
 
 
 def chosen_methods(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from gdm_motion_seg.io.output import output_file
 Report = dict[str, Any]
 """``{'benchmark': str, 'summary': {method: {key: number}}, 'rows': [{key: value}]}``."""
 
-HIGHER_IS_BETTER = ('k_right', 'tpr', 'reached_truth', 'moving_')
+HIGHER_IS_BETTER = ('k_right', 'tpr', 'reached_truth', 'moving_', 'found_', 'near_outliers_found')
 """How the keys begin of which more is better; of all others less is."""
 WIDTH_WITHOUT_TERMINAL = 160
 

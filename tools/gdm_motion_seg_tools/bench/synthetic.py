@@ -14,8 +14,12 @@ from gdm_motion_seg_tools.bench.benchmark import AUTO, Benchmark, GIVEN, means, 
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.metrics import match_motions, outlier_rates
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
-from gdm_motion_seg_tools.datasets.synthetic import read_synthetic, SWEEPS
+from gdm_motion_seg_tools.datasets.synthetic import near_outliers, read_synthetic, SWEEPS
 
+SMALL = 'small='
+"""Beginning of the groups of the sweep of small bodies."""
+VISIBLE_PX = 1.5
+"""A body is visible if half of its points lie farther than this from the world's true F."""
 WORST_RATIO = 1000.0
 """Stands for the infinite ratio of a scene whose motions were not found; JSON has no infinity."""
 
@@ -31,7 +35,33 @@ def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: st
             row |= {'epipolar_error': float(np.median(found)),
                     'epipolar_error_true_labels': float(np.median(fitted)),
                     'epipolar_error_ratio': float(np.median(np.divide(found, fitted)))}
+    if pair.group.startswith(SMALL) and mode == AUTO:
+        row |= small_body(pair, prediction)
     return row
+
+
+def small_body(pair: LabelledPair, prediction: Prediction) -> Row:
+    """
+    Tell whether the body of a scene was found, and what was said about the other points.
+
+    It is found if a motion holds at least half of its points and they are at least half of that
+    motion. A motion that is neither the body nor most of the world is a false one.
+    """
+    body, world = pair.truth == 1, pair.truth == 0
+    found, false = 0, 0
+    for k in np.unique(prediction.labels[prediction.labels >= 0]):
+        said = prediction.labels == k
+        hits = int((said & body).sum())
+        if 2 * hits >= max(int(body.sum()), int(said.sum())):
+            found = 1
+        elif 2 * int((said & world).sum()) <= int(world.sum()):
+            false += 1
+    far = sampson_distances(pair.fundamentals[0], pair.x1[body], pair.x2[body]) > VISIBLE_PX
+    outlier = prediction.labels < 0
+    row: Row = {'false_motions': float(false),
+                'near_outliers_found': float(outlier[near_outliers(pair)].mean()),
+                'inliers_lost': float(outlier[pair.truth >= 0].mean())}
+    return row | ({'found': float(found)} if far.mean() >= 0.5 else {})
 
 
 def epipolar_errors(pair: LabelledPair, prediction: Prediction) -> tuple[list[float], list[float]]:
@@ -74,7 +104,11 @@ def summarise(rows: Sequence[Row]) -> dict[str, float]:
             summary |= means(_of_step(given, sweep, step), {f'error_{end}': 'error'})
             summary |= means(_of_step(auto, sweep, step),
                              {f'error_auto_{end}': 'error', f'k_right_{end}': 'k_right'})
-    return summary
+    small = [row for row in auto if row['group'].startswith(SMALL)]
+    for step in SWEEPS['small']:
+        summary |= means(_of_step(auto, 'small', step), {f'found_{step}': 'found'})
+    return summary | means(small, {key: key for key in (
+        'false_motions', 'near_outliers_found', 'inliers_lost')})
 
 
 def _of_step(rows: Sequence[Row], sweep: str, step: str) -> list[Row]:
@@ -96,7 +130,8 @@ def _ratios(rows: Sequence[Row]) -> dict[str, float]:
 
 
 HEADLINE = ('error', 'error_auto', 'k_right', 'epipolar_error_ratio', 'epipolar_error_ratio_90',
-            'tpr', 'fpr', 'seconds', 'seconds_auto', 'failures')
+            'tpr', 'fpr', 'found_12', 'found_20', 'found_40', 'false_motions',
+            'near_outliers_found', 'inliers_lost', 'seconds', 'seconds_auto', 'failures')
 
 BENCHMARK = Benchmark('synthetic', read_synthetic, measure, summarise, needs_data=False,
                       headline=HEADLINE)

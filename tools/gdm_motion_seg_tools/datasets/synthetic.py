@@ -26,6 +26,12 @@ FOCAL = 600.0
 CAMERA = np.array([[FOCAL, 0.0, 320.0], [0.0, FOCAL, 240.0], [0.0, 0.0, 1.0]])
 SCENES = 6
 """Random scenes at each step of a sweep."""
+SMALL_SCENES = 30
+"""The same for the sweep of small bodies, whose figures are rates."""
+BODY_PX = (40.0, 80.0)
+"""Extent of a small body."""
+NEAR_PX = 40.0
+"""A near wrong match lies at most so far from the right place."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,10 @@ class Scene:
     """Bodies, counted from the last, whose points lie on a plane."""
     pure_rotation: bool = False
     """Whether the camera only turns: the static world shows no parallax."""
+    body_points: int = 0
+    """Points of the only body, which spans BODY_PX; the world has ``n_points`` then."""
+    near: float = 0.0
+    """Share of the wrong matches that lie within NEAR_PX of the right place in the world."""
 
 
 SWEEPS: dict[str, dict[str, Scene]] = {
@@ -53,15 +63,17 @@ SWEEPS: dict[str, dict[str, Scene]] = {
     'outliers': {f'{o}': Scene(outliers=o / 100) for o in (0, 10, 20, 30, 40, 50, 60)},
     'degenerate': {'none': Scene(), 'plane': Scene(planes=1), 'planes': Scene(planes=2),
                    'rotation': Scene(pure_rotation=True)},
+    'small': {f'{n}': Scene(n_points=400, n_motions=2, body_points=n, noise=0.3, outliers=0.05,
+                            near=0.5) for n in (8, 12, 20, 40)},
 }
 """What is varied, and the scene at each step."""
 
 
-def read_synthetic(_folder: Path | None = None, scenes: int = SCENES) -> Iterator[LabelledPair]:
+def read_synthetic(_folder: Path | None = None, scenes: int = 0) -> Iterator[LabelledPair]:
     """Make every scene of every sweep; the group of a pair is ``sweep=step``. Needs no folder."""
     for sweep, steps in SWEEPS.items():
         for step, scene in steps.items():
-            for number in range(scenes):
+            for number in range(scenes or (SMALL_SCENES if scene.body_points else SCENES)):
                 # The same number means the same bodies and camera: a curve shows one change only.
                 pair = make_scene(scene, np.random.default_rng(number))
                 yield replace(pair, name=f'{sweep}={step}/{number}', group=f'{sweep}={step}')
@@ -72,7 +84,8 @@ def make_scene(scene: Scene, rng: np.random.Generator) -> LabelledPair:
     streams = rng.spawn(3)  # bodies, noise and outliers do not disturb each other's randomness
     motions = _random_motions(scene, streams[0])
     hidden = _hidden_behind(motions[1:])
-    counts = motion_sizes(scene.n_points, scene.n_motions, scene.ratio)
+    counts = (np.array([scene.n_points, scene.body_points]) if scene.body_points else
+              motion_sizes(scene.n_points, scene.n_motions, scene.ratio))
     views, labels, fundamentals = [], [], []
     for k, (motion, count) in enumerate(zip(motions, counts)):
         views.append(motion.project(int(count), streams[0], hidden if k == 0 else None))
@@ -81,13 +94,35 @@ def make_scene(scene: Scene, rng: np.random.Generator) -> LabelledPair:
     clean = np.concatenate(views)
     noisy = clean + scene.noise * streams[1].standard_normal(clean.shape)
     n_wrong = round(len(clean) * scene.outliers / (1.0 - scene.outliers))
-    wrong = streams[2].uniform(size=(n_wrong, 4)) * np.tile(IMAGE_SIZE, 2)
+    wrong = _wrong_matches(n_wrong, scene, motions[0], hidden, streams[2])
     points = np.concatenate([noisy, wrong])
     truth = np.concatenate([*labels, np.full(n_wrong, OUTLIER)]).astype(np.int64)
     exact = np.concatenate([clean, wrong])
     return LabelledPair('scene', np.ascontiguousarray(points[:, :2]),
                         np.ascontiguousarray(points[:, 2:]), IMAGE_SIZE, truth, background=0,
                         fundamentals=np.array(fundamentals), clean=(exact[:, :2], exact[:, 2:]))
+
+
+def near_outliers(pair: LabelledPair) -> npt.NDArray[np.bool_]:
+    """Tell which wrong matches of a scene lie near the right place: the later half of them."""
+    wrong = np.flatnonzero(pair.truth == OUTLIER)
+    near = np.zeros(len(pair), bool)
+    near[wrong[len(wrong) - len(wrong) // 2:]] = True
+    return near
+
+
+def _wrong_matches(count: int, scene: Scene, world: '_RigidMotion',
+                   hidden: npt.NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
+    """Draw wrong matches (count, 4): anywhere, and then those near the right place."""
+    n_near = int(scene.near * count)
+    wrong = rng.uniform(size=(count - n_near, 4)) * np.tile(IMAGE_SIZE, 2)
+    if n_near == 0:
+        return np.asarray(wrong)
+    near = world.project(n_near, rng, hidden)
+    angle = rng.uniform(0.0, 2.0 * np.pi, n_near)
+    radius = NEAR_PX * np.sqrt(rng.uniform(size=n_near))
+    near[:, 2:] += radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.vstack([wrong, near])
 
 
 def motion_sizes(n_points: int, n_motions: int, ratio: float) -> np.ndarray:
@@ -157,6 +192,8 @@ def _random_motions(scene: Scene, rng: np.random.Generator) -> list[_RigidMotion
         own_shift = rng.uniform(0.2, 0.4) * _direction(rng)
         flat = n_bodies - number <= scene.planes
         size = depth * rng.uniform(0.1, 0.15, 3) * np.array([1.0, 1.0, 0.0 if flat else 1.0])
+        if scene.body_points:
+            size = np.full(3, 0.5 * depth * rng.uniform(*BODY_PX) / FOCAL)
         rotation = turn @ own_turn
         translation = turn @ (centre - own_turn @ centre + own_shift) + shift
         axes = _rotation(_direction(rng), rng.uniform(0.0, 0.8))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The paper's methods on embedded correspondences: Algorithm 1 and the outliers of section 5."""
+"""The four methods of the paper on embedded correspondences: Algorithm 1 and section 5."""
 
 from dataclasses import replace
 

@@ -1,0 +1,78 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Proposals for motions: sampled neighbourhoods and clusters of flow."""
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.segmentation.problem import Problem
+
+SAMPLE = 8
+"""Points of a sample: a few more than five, so that noise does not decide it."""
+SCALES = (12, 25, 60)
+"""Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
+MARGIN = 0.3
+"""Nats by which a proposal must beat the present cost of a point to claim it."""
+BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
+"""Bonds at which the neighbour graph is cut into clusters of flow."""
+
+
+def draw_samples(near: IntArray, count: int, centres: IntArray,
+                 rng: np.random.Generator) -> IntArray:
+    """Draw (count, SAMPLE) indices from the neighbourhoods of given points, at several scales."""
+    n = len(near)
+    samples = np.empty((count, SAMPLE), np.int64)
+    for i, scale in enumerate((*SCALES, n)):
+        rows = np.arange(i, count, len(SCALES) + 1)
+        reach = min(scale, near.shape[1])
+        if scale > near.shape[1]:
+            samples[rows] = rng.integers(n, size=(len(rows), SAMPLE))
+            continue
+        chosen = np.argsort(rng.random((len(rows), reach)), axis=1)
+        chosen = np.resize(chosen, (len(rows), SAMPLE)) if reach < SAMPLE else chosen[:, :SAMPLE]
+        samples[rows] = near[rng.choice(centres, len(rows))[:, None], chosen]
+    return samples
+
+
+def flow_clusters(problem: Problem, smallest: int) -> list[IntArray]:
+    """Cut the neighbour graph where the flow differs; return the parts with enough points."""
+    n = problem.rays.shape[1]
+    found: dict[bytes, IntArray] = {}
+    for level in BOND_LEVELS:
+        graph = csr_matrix((problem.bond >= level, problem.neighbour, problem.first), (n, n))
+        graph.eliminate_zeros()
+        _, part = connected_components(graph, directed=False)
+        counts = np.bincount(part)
+        for i in np.flatnonzero((counts >= smallest) & (counts <= n // 2)):
+            members = np.flatnonzero(part == i)
+            found.setdefault(members.tobytes(), members)
+    return list(found.values())
+
+
+@kernel
+def support(problem: Problem, costs: FloatArray, current: FloatArray,
+            margin: float) -> FloatArray:
+    """
+    Sum for each proposal what it gains over the present costs, where neighbours gain with it.
+
+    The gain of a point is averaged with that of its neighbours: many tiny gains by chance must not
+    outweigh a small body.
+    """
+    n_points = len(current)
+    gain, totals = np.empty(n_points), np.empty(len(costs))
+    for h in range(len(costs)):
+        for n in range(n_points):
+            gain[n] = current[n] - costs[h, n]
+        total = 0.0
+        for n in range(n_points):
+            mean, weight = gain[n], 1.0
+            for e in range(problem.first[n], problem.first[n + 1]):
+                mean += problem.bond[e] * gain[problem.neighbour[e]]
+                weight += problem.bond[e]
+            total += max(0.0, mean / weight - margin)
+        totals[h] = total
+    return totals

@@ -1,0 +1,246 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The search for the partition of lowest energy: propose, assign, refit, add, merge, drop.
+
+It keeps the best partition of every number of motions. Adding a proposal to the best one of K
+motions offers a partition of K + 1; merging two of its motions, or dropping one, offers one of
+K - 1. A cold pair, a frame of a stream and a benchmark differ in their start and their deadline.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+import math
+import time
+
+import numpy as np
+
+from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.rigid import fit_rigid, fit_rigid_samples, rigid_costs
+from gdm_motion_seg.segmentation.constants import (
+    BATCH, CYCLES, FRESH_BATCHES, PROPOSAL_BATCHES, TRIED, Weights)
+from gdm_motion_seg.segmentation.energy import descend
+from gdm_motion_seg.segmentation.problem import Problem
+from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, MARGIN, support
+
+SAME = 0.7
+"""Proposals that share so much of what they claim are tried only once."""
+FAR = 40.0
+"""A merge that lies so many nats above the best partition is not worth a descent."""
+MISSED = 1e6
+"""Price in nats, above everything else, of a number of motions that is not allowed."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition with the motions that were fitted to it."""
+
+    labels: IntArray
+    motions: FloatArray
+    """(K, 4, 3): R with t below it."""
+    costs: FloatArray
+    """(K, N) cost of every point under every motion, in nats."""
+    energy: float
+    """J without the price of the motions, which its user adds."""
+
+    @property
+    def n_motions(self) -> int:
+        """Count the motions."""
+        return len(self.motions)
+
+
+Trial = tuple[IntArray, FloatArray]
+"""Labels and motions from which a descent starts."""
+
+
+class Solver:
+    """
+    Searches the motions of one pair.
+
+    Parameters
+    ----------
+    problem : Problem
+        The pair; its ``previous`` labels are the start, its ``world`` is label 0.
+    weights : Weights
+        Of the energy.
+    rng : numpy Generator
+        Draws the samples; same state, same partition.
+    n_motions, max_motions : int
+        The number of motions, 0 to find it, and the largest number that may be found.
+    effort : float
+        Share of the samples that are drawn.
+    deadline : float
+        ``time.perf_counter()`` at which the best partition so far is returned.
+
+    """
+
+    def __init__(self, problem: Problem, weights: Weights, rng: np.random.Generator,
+                 n_motions: int = 0, max_motions: int = 6, effort: float = 1.0,
+                 deadline: float = math.inf) -> None:
+        """Take the problem; nothing is computed yet."""
+        self._problem, self._weights, self._rng = problem, weights, rng
+        self._n_motions, self._max_motions = n_motions, max_motions
+        self._effort, self._deadline = effort, deadline
+        self._n = problem.rays.shape[1]
+        self._fixed = int(len(problem.world) > 0)
+        self._motions = np.empty((0, 4, 3))
+        self._costs = np.empty((0, self._n))
+        self._pace = 0.0
+        self._best: dict[int, Partition] = {}
+        self.was_short = False
+        """Whether the deadline ended the search."""
+
+    def partition(self, groups: Sequence[IntArray] = ()) -> Partition:
+        """Find the partition of lowest energy; ``groups`` are sets of points to try as motions."""
+        self._propose_groups([*groups, *flow_clusters(self._problem, self._weights.smallest)])
+        self._propose_samples(PROPOSAL_BATCHES, np.arange(self._n))
+        self._offer(self._start())
+        for cycle in range(CYCLES):
+            before = self._value(self.answer)
+            self._add_motions()
+            self._remove_motions()
+            if self._value(self.answer) >= before - 1e-6 and cycle > 0:
+                break
+            unexplained = self._unexplained()
+            if cycle < CYCLES - 1 and len(unexplained) >= self._weights.smallest:
+                self._propose_samples(FRESH_BATCHES, unexplained)
+        return self.answer
+
+    @property
+    def answer(self) -> Partition:
+        """Return the best partition so far."""
+        return min(self._best.values(), key=self._value)
+
+    def _value(self, partition: Partition) -> float:
+        """Return J with the price of the motions."""
+        k = partition.n_motions
+        if self._n_motions:
+            return partition.energy + MISSED * abs(k - self._n_motions)
+        return (partition.energy + self._weights.motion * k
+                + MISSED * max(0, k - self._max_motions))
+
+    def _in_time(self, seconds: float = 0.0) -> bool:
+        """Tell whether a step of that length, by default a descent, still fits."""
+        fits = time.perf_counter() + (seconds or self._pace) < self._deadline
+        self.was_short = self.was_short or not fits
+        return fits
+
+    def _start(self) -> Partition:
+        """Start from the labels of the last frame, or from none."""
+        p = self._problem
+        n_motions = max(int(p.previous.max()) + 1, self._fixed)
+        motions = np.tile(np.eye(4, 3), (n_motions, 1, 1))
+        for k in range(self._fixed, n_motions):
+            members = np.flatnonzero(p.previous == k)
+            fit_rigid(motions[k], p.rays, members, p.precision, self._weights.outlier)
+        return self._descended(np.maximum(p.previous, -1), motions, 3, 0)
+
+    def _descended(self, labels: IntArray, motions: FloatArray, rounds: int,
+                   loose: int) -> Partition:
+        """Descend from labels and motions, and take the time."""
+        begin = time.perf_counter()
+        found = Partition(*descend(self._problem, labels.astype(np.int64), motions, self._weights,
+                                   rounds, loose))
+        self._pace = max(0.9 * self._pace, time.perf_counter() - begin)
+        return found
+
+    def _offer(self, trial: Partition) -> None:
+        """Keep a partition if it is the best of its number of motions."""
+        known = self._best.get(trial.n_motions)
+        if known is None or trial.energy < known.energy - 1e-6:
+            self._best[trial.n_motions] = trial
+
+    def _propose_samples(self, batches: int, centres: IntArray) -> None:
+        """Fit motions to samples near the centres, batch by batch while there is time."""
+        p, seconds = self._problem, 0.0
+        for _ in range(max(1, round(self._effort * batches))):
+            if len(self._motions) and not self._in_time(3.0 * seconds + self._pace):
+                return
+            begin = time.perf_counter()
+            samples = draw_samples(p.near, BATCH, centres, self._rng)
+            self._take(fit_rigid_samples(p.rays, p.precision, samples, self._weights.outlier))
+            seconds = time.perf_counter() - begin
+
+    def _propose_groups(self, groups: Sequence[IntArray]) -> None:
+        """Fit motions to sets of points."""
+        p = self._problem
+        motions = np.empty((len(groups), 4, 3))
+        for motion, members in zip(motions, groups):
+            fit_rigid(motion, p.rays, members, p.precision, self._weights.outlier)
+        self._take(motions)
+
+    def _take(self, motions: FloatArray) -> None:
+        p = self._problem
+        costs = rigid_costs(motions, p.rays, p.precision, np.arange(self._n),
+                            self._weights.outlier)
+        self._motions = np.concatenate([self._motions, motions])
+        self._costs = np.concatenate([self._costs, costs])
+
+    def _present_costs(self, current: Partition) -> FloatArray:
+        """Return what each point costs under its label, at most the price of an outlier."""
+        own = np.full(self._n, self._weights.outlier)
+        kept = np.flatnonzero(current.labels >= 0)
+        own[kept] = np.minimum(current.costs[current.labels[kept], kept], own[kept])
+        return own
+
+    def _unexplained(self) -> IntArray:
+        """List the points that follow no motion of the answer."""
+        return np.flatnonzero(self._present_costs(self.answer) > self._weights.core)
+
+    def _add_motions(self) -> None:
+        """Add proposals to the best partition of every number of motions."""
+        k = min(self._best)
+        while k in self._best and k < self._most():
+            for trial in self._with_proposals(self._best[k]):
+                # At least one motion is tried, however short the time.
+                if not self._in_time() and len(self._best) > 1:
+                    return
+                self._offer(self._descended(*trial, 4, 2))
+            k += 1
+
+    def _most(self) -> int:
+        """Return the number of motions beyond which none are added."""
+        if self._n_motions:
+            return self._n_motions + 2
+        return min(self.answer.n_motions + 2, self._max_motions)
+
+    def _with_proposals(self, current: Partition) -> Iterator[Trial]:
+        """Add one of the proposals that gain most, none of them like another."""
+        own = self._present_costs(current)
+        gains = support(self._problem, self._costs, own, MARGIN)
+        claims: list[FloatArray] = []
+        for h in np.argsort(-gains, kind='stable'):
+            if gains[h] <= 0.0 or len(claims) == TRIED:
+                break
+            claim = self._costs[h] < own - MARGIN
+            if any((claim & c).sum() > SAME * (claim | c).sum() for c in claims):
+                continue
+            claims.append(claim)
+            yield (np.where(claim, current.n_motions, current.labels),
+                   np.concatenate([current.motions, self._motions[h:h + 1]]))
+
+    def _remove_motions(self) -> None:
+        """Merge or drop motions of the best partition of every number of motions."""
+        for k in sorted(self._best, reverse=True):
+            trials = []
+            for trial in self._with_one_less(self._best[k]):
+                if not self._in_time():
+                    return
+                trials.append(self._descended(*trial, 0, 0))
+            trials.sort(key=lambda c: c.energy)
+            for c in trials[:2]:
+                if not self._in_time():
+                    return
+                if c.energy < self._best.get(c.n_motions, c).energy + FAR:
+                    self._offer(self._descended(c.labels, c.motions, 4, 1))
+
+    def _with_one_less(self, current: Partition) -> Iterator[Trial]:
+        """Make outliers of each motion, or members of each other one."""
+        for k in range(self._fixed, current.n_motions):
+            labels = np.where(current.labels == k, -1, current.labels - (current.labels > k))
+            motions = np.delete(current.motions, k, axis=0)
+            if len(motions):
+                yield labels, motions
+            for j in range(k):
+                yield np.where(current.labels == k, j, labels), motions
