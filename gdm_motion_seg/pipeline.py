@@ -116,7 +116,7 @@ class MotionPipeline:
         self._epoch = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
-        self._segmenter = StreamSegmenter(seed)
+        self._segmenter = StreamSegmenter(self.config.segmentation, seed)
 
     def reset(self) -> None:
         """Forget tracks and motions; identities given out are not given again."""
@@ -130,6 +130,7 @@ class MotionPipeline:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
             self._segmenter.reset()
+        self._segmenter.config = config.segmentation
         self.config = config
 
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:

@@ -3,17 +3,21 @@
 
 """The segmentation of one window after the other: world first, then bodies, then names."""
 
+from dataclasses import replace
+
 import cv2
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.constants import MEMORY_S
 from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.motion import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
 from gdm_motion_seg.segmentation.partition import FIRST_BODY, NEW, Partition, partition
-from gdm_motion_seg.segmentation.result import MotionSegmentation, WORLD
+from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER, WORLD
+from gdm_motion_seg.segmentation.segment import segment_correspondences
 from gdm_motion_seg.segmentation.world import WorldEstimator
 from gdm_motion_seg.tracking.window import Window
 
@@ -28,8 +32,10 @@ much to take its place."""
 class StreamSegmenter:
     """Segments the windows of one stream."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, config: SegmentationConfig | None = None, seed: int = 0) -> None:
         """Start without a past; the seed is that of every random sample."""
+        self.config = config or SegmentationConfig()
+        """Settings; they may change between two windows."""
         self._seed = seed
         self._windows = 0
         self._last_stamp = 0
@@ -45,6 +51,8 @@ class StreamSegmenter:
     def segment(self, window: Window, stamp: int, camera: Camera) -> MotionSegmentation:
         """Label the tracks of a window and estimate the motions of its pair."""
         self._windows += 1
+        if self.config.n_motions or self.config.method != 'gdm':
+            return self._segment_pair(window, stamp, camera)
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
@@ -63,6 +71,21 @@ class StreamSegmenter:
         moving = moving_probability(parts.labels, parts.advantage, doubt)
         return estimate_motions(window.pair, labels, moving, self._world.pair, camera,
                                 self._names.since)
+
+    def _segment_pair(self, window: Window, stamp: int, camera: Camera) -> MotionSegmentation:
+        """Segment the pair alone: with a given number of motions, or by a method of the paper."""
+        answer = segment_correspondences(window.pair, self.config, self._seed + self._windows,
+                                         camera=camera)
+        if not answer.motions:
+            return replace(answer, moving=np.zeros(len(window)))
+        # The motion with the largest hull is the world.
+        hulls = [hull_area(window.x[answer.labels == k]) for k in range(answer.n_motions)]
+        rank = np.argsort(np.argsort(-np.array(hulls), kind='stable'), kind='stable')
+        labels = np.append(rank, OUTLIER)[answer.labels]
+        nothing = np.zeros(len(labels))
+        labels = self._names.assign(self._names.recall(window.ids), labels, nothing, stamp)
+        moving = (labels >= FIRST_BODY).astype(np.float64)
+        return estimate_motions(window.pair, labels, moving, None, camera, self._names.since)
 
     def _smoothed(self, doubt: FloatArray, before: FloatArray, stamp: int) -> FloatArray:
         """Average the evidence of each track over time."""
