@@ -3,6 +3,7 @@
 
 """The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
 
+from pathlib import Path
 import threading
 import time
 
@@ -157,22 +158,29 @@ def idle(session, tmp_path_factory):
         assert node.stop() == 0
 
 
-ENDLESS = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
-           'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000, 'segmentation.gdm.n2': 1000}
-"""Settings with which a frame takes many minutes."""
+def hanging_node(log):
+    """Return a node whose segmentation of the second frame never ends."""
+    node = NodeProcess({'tracking.frame_gap': 1, **RELIABLE}, log=log)
+    node._command[1:3] = [str(Path(__file__).with_name('hanging_node.py'))]
+    return node
+
+
+def feed_until_it_hangs(node, scene, images, recorder):
+    """Send two frames, of which the second is never answered."""
+    assert wait_until(images.get_subscription_count, 120), node.output()
+    assert recorder.wait_for_publishers(180), node.output()
+    feed(scene, images, recorder, [0])
+    images.publish(scene.moment(ros_types(), 1).message())
+    assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+    assert values_of(recorder)['answered'] == '1'
 
 
 def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp_path, recorder):
     images = camera(session)
-    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
-        assert wait_until(images.get_subscription_count, 120), node.output()
-        assert recorder.wait_for_publishers(180), node.output()
-        feed(scene, images, recorder, [0])
-        images.publish(scene.moment(ros_types(), 1).message())
-        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
         assert change_state(session, Transition.TRANSITION_DEACTIVATE)
         assert 'gave up a frame' in node.output()
-        assert set_parameters(session, segmentation__method='gdm').successful
         assert change_state(session, Transition.TRANSITION_ACTIVATE)
         assert wait_until(images.get_subscription_count, 60), node.output()
         feed(scene, images, recorder, range(2, 5))
@@ -183,16 +191,23 @@ def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp
     session.node.destroy_publisher(images)
 
 
+def test_a_reset_goes_on_without_a_frame_that_does_not_end(session, scene, tmp_path, recorder):
+    images = camera(session)
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
+        assert session.call(Trigger, '/motion_seg/reset', Trigger.Request()).success
+        feed(scene, images, recorder, range(2, 5))
+        assert len(rows_from_cloud(recorder.last(KEYPOINTS)))
+        assert recorder.wait_for(lambda: values_of(recorder).get('abandoned') == '1', 60)
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
+
+
 def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
         session, scene, tmp_path, recorder, record_testsuite_property):
     images = camera(session)
-    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
-        assert wait_until(images.get_subscription_count, 120), node.output()
-        assert recorder.wait_for_publishers(180), node.output()
-        feed(scene, images, recorder, [0])
-        images.publish(scene.moment(ros_types(), 1).message())
-        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
-        assert values_of(recorder)['answered'] == '1'
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
         start = time.monotonic()
         code = node.stop()
         seconds = time.monotonic() - start
