@@ -3,6 +3,7 @@
 
 """The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
 
+from itertools import count
 from pathlib import Path
 import threading
 import time
@@ -25,7 +26,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 from gdm_motion_seg.errors import GdmMotionSegError  # noqa: E402, I100
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
+from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
+from gdm_motion_seg.settings import settings_of  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
@@ -312,6 +315,35 @@ def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, runnin
     assert len(rows) and rows['u_prev'].min() > 150
     assert set_parameters(session, tracking__mask_path='', tracking__max_tracks=500).successful
     assert not set_parameters(session, tracking__mask_path=str(path)).successful
+
+
+def extremes():
+    """Return every setting that may change while the node runs, with its limits or choices."""
+    for setting in settings_of(NodeConfig):
+        if setting.runtime and setting.type is not str:
+            values = {bool: (False, True)}.get(setting.type, (setting.low, setting.high))
+            yield setting, [setting.type(value) for value in values if value is not None]
+        elif setting.runtime and setting.choices:
+            yield setting, list(setting.choices)
+
+
+def test_every_setting_at_its_limits_while_images_come_and_answers_after_that(session, running,
+                                                                              scene):
+    node, images, listener = running
+    frames = count()
+    for setting, values in extremes():
+        for value in (*values, setting.default):
+            index = next(frames)
+            images.publish(scene.moment(ros_types(), index % 26, (100 + index // 26) * 10**12)
+                           .message())
+            result = set_parameters(session, **{setting.name: value})
+            # What is refused must be so for its sake, such as a method without its number.
+            assert result.successful or 'must be' in result.reason, (setting.name, value)
+    for name, value in {**scene.settings, **FAST}.items():
+        assert set_parameters(session, **{name: value}).successful
+    feed(scene, images, listener, range(8), start=10**15)
+    assert len(rows_from_cloud(listener.last(KEYPOINTS)))
+    assert 'Traceback' not in node.output() and node.alive
 
 
 def test_a_parameter_of_a_type_that_does_not_exist_is_refused_in_a_response(session, running):
