@@ -94,7 +94,7 @@ def test_a_chunk_that_unpacks_without_bound_is_refused(capsys, tmp_path, monkeyp
         writer.write(connection, 10**9, bytes(400_000_000))
     assert (tmp_path / 'bag' / 'bag.mcap').stat().st_size < 1_000_000
     monkeypatch.setattr(memory, 'ROOM', 200_000_000)
-    assert 'not enough memory' in refusal(capsys, 'bag', str(tmp_path / 'bag'), '--out',
+    assert 'asks for more memory than there is' in refusal(capsys, 'bag', str(tmp_path / 'bag'), '--out',
                                           str(tmp_path / 'out'))
 
 
