@@ -59,8 +59,11 @@ def _one_sentence(path: Path) -> Iterator[None]:
     """Turn whatever a reader raises on a damaged bag into an InputError."""
     try:
         yield
-    except (InputError, PermissionError, MemoryError):
+    except (InputError, PermissionError):
         raise
+    except MemoryError:
+        raise InputError(f'{path} asks for more memory than there is: it is damaged, or was made '
+                         'to do harm') from None
     except Exception as error:  # on damaged files parsers raise anything, even AssertionError
         reason = ' '.join(str(error).split()) or type(error).__name__
         raise InputError(f'{path} is no readable bag, or was cut short ({reason[:200]})') from None

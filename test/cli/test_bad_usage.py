@@ -24,6 +24,7 @@ import pytest
 
 from gdm_motion_seg.cli.main import main
 from gdm_motion_seg.io.bags import BagWriter
+from gdm_motion_seg.io.output import UNFINISHED
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_image
@@ -265,15 +266,17 @@ def test_ctrl_c_in_a_video_ends_it_and_leaves_nothing(here, inputs):
     (here / 'long').mkdir()
     for i in range(20000):
         (here / 'long' / f'{i}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
+    unfinished = here / 'out' / UNFINISHED / 'out'
     with started('video', 'long', '--out', 'out') as process:
-        assert interrupted(process, lambda: [*here.glob('out/.unfinished/out/overlay.mp4')]) == (130, '')
+        assert interrupted(process, (unfinished / 'overlay.mp4').exists) == (130, '')
     assert names(here) == ['in', 'long']
 
 
 def test_ctrl_c_in_a_bag_ends_it_and_leaves_nothing(here):
     write_bag(here / 'long', pictures() * 600)
+    unfinished = here / 'out' / UNFINISHED / 'out'
     with started('bag', 'long', '--out', 'out', '--no-video') as process:
-        assert interrupted(process, lambda: [*here.glob('out/.unfinished/out/keypoints.csv')]) == (130, '')
+        assert interrupted(process, (unfinished / 'keypoints.csv').exists) == (130, '')
     assert names(here) == ['in', 'long']
 
 

@@ -23,6 +23,9 @@ PICTURE = np.random.default_rng(0).integers(0, 255, (12, 16, 3), np.uint8)
 FILES = [cv2.imencode(suffix, picture)[1].tobytes()
          for suffix in ('.png', '.jpg', '.bmp', '.tif', '.webp')
          for picture in (PICTURE, PICTURE[..., 0])]
+FILES += [cv2.imencode('.jpg', PICTURE, [flag, value])[1].tobytes()
+          for flag, value in ((cv2.IMWRITE_JPEG_PROGRESSIVE, 1), (cv2.IMWRITE_JPEG_OPTIMIZE, 1),
+                              (cv2.IMWRITE_JPEG_RST_INTERVAL, 1))]
 UINT32 = st.one_of(st.integers(0, 40), st.integers(0, 2**32 - 1))
 ENCODING = st.one_of(st.sampled_from([*ENCODINGS]), st.text(max_size=60))
 TYPES = rosbags_types()

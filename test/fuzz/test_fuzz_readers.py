@@ -21,6 +21,9 @@ from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.settings import with_flat
+from gdm_motion_seg.tracking.mask import read_mask
 from gdm_motion_seg_tools.datasets.adelaide import read_adelaide
 from gdm_motion_seg_tools.datasets.hopkins155 import read_hopkins155
 from gdm_motion_seg_tools.datasets.kt3dmoseg import read_kt3dmoseg
@@ -217,3 +220,31 @@ def test_a_truth_that_was_damaged(trial, tmp_path_factory, small_bag, edits):
     path = folder_of(tmp_path_factory, 'truth') / 'truth.json'
     path.write_bytes(edited(content, edits))
     trial(Truth.load, path.parent)
+
+
+YAML = st.recursive(
+    st.sampled_from(('1', '&a 1', '*a', '2001-99-99', '9' * 4400, '.inf', '~', '"x"', '0x',
+                     '!!binary a', '!!set {a}', '!!timestamp 1', '1e999', '"\\uD800"')),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3).map(lambda parts: f'[{", ".join(parts)}]'),
+        st.lists(st.tuples(st.sampled_from(('a', 'ros__parameters', '1', '? b', '<<')), inner),
+                 max_size=3).map(lambda pairs: '{' + ', '.join(f'{k}: {v}' for k, v in pairs)
+                                 + '}')), max_leaves=12)
+
+
+@fuzz(2)
+@given(text=YAML)
+def test_a_parameter_file_of_any_structure(trial, tmp_path_factory, text):
+    path = folder_of(tmp_path_factory, 'yaml') / 'any.yaml'
+    path.write_text(text, encoding='utf-8', errors='replace')
+    parameters = trial(read_parameters, path)
+    if parameters is not None:
+        trial(with_flat, NodeConfig(), parameters)
+
+
+@fuzz(2)
+@given(file=st.sampled_from(('.png', '.jpg', '.bmp', '.tif', '.webp', '.pgm')), edits=EDITS)
+def test_a_mask_that_was_damaged(trial, tmp_path_factory, file, edits):
+    path = folder_of(tmp_path_factory, 'mask') / f'mask{file}'
+    path.write_bytes(edited(cv2.imencode(file, PICTURE[..., 0])[1].tobytes(), edits))
+    trial(read_mask, str(path))

@@ -22,7 +22,7 @@ FRAME_ID = 'camera'
 class SceneStream:
     """A short stream of frames of a small body that moves before a moving camera."""
 
-    settings = {'tracking.frame_gap': GAP, 'stream.confirm_frames': 1, 'diagnostics_period_s': 0.1}
+    settings = {'tracking.frame_gap': GAP, 'diagnostics_period_s': 0.1}
 
     def __init__(self):
         """Render the frames."""

@@ -231,7 +231,7 @@ def test_what_was_recorded_is_a_bag(answers, tmp_path):
 def test_a_looping_bag_starts_afresh_and_gives_no_id_twice(session, bag, tmp_path):
     stop, recorder = threading.Event(), Recorder(session.node, {
         KEYPOINTS: OUTPUTS[KEYPOINTS]})
-    settings = {'image_reliability': 'reliable', 'image_depth': 10, 'stream.confirm_frames': 1}
+    settings = {'image_reliability': 'reliable', 'image_depth': 10}
 
     def watch(_):
         if len(recorder.records(KEYPOINTS)) > 1.5 * FRAMES:

@@ -4,8 +4,10 @@
 """Nothing that a camera sends brings the node down: each fault by name, with DDS and without."""
 
 from collections import defaultdict
+import os
 import time
 
+import cv2
 import numpy as np
 import pytest
 
@@ -199,3 +201,45 @@ def test_over_dds(peers, scene, fault, topic):
     assert any(fault.reason in sentence for sentence in said), said
     assert fault.reason in peer.node.output()
     assert peer.node.alive
+
+
+def damaged_files(scene, count, seed):
+    """Yield frames as JPEG or PNG files that were damaged at random."""
+    rng = np.random.default_rng(seed)
+    flags = (('.jpg', []), ('.jpg', [cv2.IMWRITE_JPEG_PROGRESSIVE, 1]), ('.png', []))
+    for i in range(count):
+        suffix, options = flags[i % len(flags)]
+        data = bytearray(cv2.imencode(suffix, scene.frames[i % LAST].image, options)[1].tobytes())
+        for _ in range(int(rng.integers(1, 6))):
+            # Half of the damage is where sizes and tables are.
+            at = int(rng.integers(len(data) if rng.random() < 0.5 else min(700, len(data))))
+            kind = rng.integers(4)
+            if kind == 0:
+                data[at] ^= 1 << int(rng.integers(8))
+            elif kind == 1:
+                data[at:at + 2] = b'\xff' + rng.bytes(1)
+            elif kind == 2:
+                data[at:at] = rng.bytes(int(rng.integers(1, 20)))
+            else:
+                del data[at:at + int(rng.integers(1, 20))]
+        yield bytes(data)
+
+
+def test_files_damaged_at_random_go_through_the_real_decoder_of_the_node(peers, scene):
+    psutil = pytest.importorskip('psutil')
+    from gdm_motion_seg.msgs.types import ros_types
+    peer, types = peers('compressed'), ros_types()
+    process = psutil.Process(peer.node.process.pid)
+    before = process.memory_info().rss
+    seed = int(os.environ.get('GDM_MOTION_SEG_FUZZ_SEED', '0'))
+    count = int(os.environ.get('GDM_MOTION_SEG_FUZZ_DDS', '45'))
+    for i, data in enumerate(damaged_files(scene, count, seed)):
+        header = scene.moment(types, i % LAST, peer.start + (i + 1) * 3600 * 10**9).header
+        peer.send(types.CompressedImage(header=header, format='jpeg', data=types.octets(data)))
+    peer.start += (count + 1) * 3600 * 10**9
+    peer.recorder.clear()
+    for index in range(BEFORE):
+        peer.send(good(scene.moment(types, index, peer.start), 'compressed'))
+    assert len(rows_from_cloud(peer.answer(scene.moment(types, BEFORE - 1, peer.start).stamp)))
+    # A size that only the decoder saw would show here.
+    assert process.memory_info().rss - before < 200 * 2**20

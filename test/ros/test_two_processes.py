@@ -3,6 +3,8 @@
 
 """The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
 
+from itertools import count
+from pathlib import Path
 import threading
 import time
 
@@ -24,7 +26,9 @@ from std_srvs.srv import Trigger  # noqa: E402
 from gdm_motion_seg.errors import GdmMotionSegError  # noqa: E402, I100
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
+from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
+from gdm_motion_seg.settings import settings_of  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
@@ -157,22 +161,29 @@ def idle(session, tmp_path_factory):
         assert node.stop() == 0
 
 
-ENDLESS = {'tracking.frame_gap': 1, 'segmentation.method': 'gdm-paper',
-           'segmentation.n_motions': 4, 'segmentation.gdm.n1': 1000, 'segmentation.gdm.n2': 1000}
-"""Settings with which a frame takes many minutes."""
+def hanging_node(log):
+    """Return a node whose segmentation of the second frame never ends."""
+    node = NodeProcess({'tracking.frame_gap': 1, **RELIABLE}, log=log)
+    node._command[1:3] = [str(Path(__file__).with_name('hanging_node.py'))]
+    return node
+
+
+def feed_until_it_hangs(node, scene, images, recorder):
+    """Send two frames, of which the second is never answered."""
+    assert wait_until(images.get_subscription_count, 120), node.output()
+    assert recorder.wait_for_publishers(180), node.output()
+    feed(scene, images, recorder, [0])
+    images.publish(scene.moment(ros_types(), 1).message())
+    assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+    assert values_of(recorder)['answered'] == '1'
 
 
 def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp_path, recorder):
     images = camera(session)
-    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
-        assert wait_until(images.get_subscription_count, 120), node.output()
-        assert recorder.wait_for_publishers(180), node.output()
-        feed(scene, images, recorder, [0])
-        images.publish(scene.moment(ros_types(), 1).message())
-        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
         assert change_state(session, Transition.TRANSITION_DEACTIVATE)
         assert 'gave up a frame' in node.output()
-        assert set_parameters(session, segmentation__method='gdm').successful
         assert change_state(session, Transition.TRANSITION_ACTIVATE)
         assert wait_until(images.get_subscription_count, 60), node.output()
         feed(scene, images, recorder, range(2, 5))
@@ -183,16 +194,23 @@ def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp
     session.node.destroy_publisher(images)
 
 
+def test_a_reset_goes_on_without_a_frame_that_does_not_end(session, scene, tmp_path, recorder):
+    images = camera(session)
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
+        assert session.call(Trigger, '/motion_seg/reset', Trigger.Request()).success
+        feed(scene, images, recorder, range(2, 5))
+        assert len(rows_from_cloud(recorder.last(KEYPOINTS)))
+        assert recorder.wait_for(lambda: values_of(recorder).get('abandoned') == '1', 60)
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
+
+
 def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
         session, scene, tmp_path, recorder, record_testsuite_property):
     images = camera(session)
-    with NodeProcess({**ENDLESS, **RELIABLE}, log=tmp_path / 'log') as node:
-        assert wait_until(images.get_subscription_count, 120), node.output()
-        assert recorder.wait_for_publishers(180), node.output()
-        feed(scene, images, recorder, [0])
-        images.publish(scene.moment(ros_types(), 1).message())
-        assert recorder.wait_for(lambda: values_of(recorder).get('received') == '2', 180)
-        assert values_of(recorder)['answered'] == '1'
+    with hanging_node(tmp_path / 'log') as node:
+        feed_until_it_hangs(node, scene, images, recorder)
         start = time.monotonic()
         code = node.stop()
         seconds = time.monotonic() - start
@@ -297,6 +315,35 @@ def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, runnin
     assert len(rows) and rows['u_prev'].min() > 150
     assert set_parameters(session, tracking__mask_path='', tracking__max_tracks=500).successful
     assert not set_parameters(session, tracking__mask_path=str(path)).successful
+
+
+def extremes():
+    """Return every setting that may change while the node runs, with its limits or choices."""
+    for setting in settings_of(NodeConfig):
+        if setting.runtime and setting.type is not str:
+            values = {bool: (False, True)}.get(setting.type, (setting.low, setting.high))
+            yield setting, [setting.type(value) for value in values if value is not None]
+        elif setting.runtime and setting.choices:
+            yield setting, list(setting.choices)
+
+
+def test_every_setting_at_its_limits_while_images_come_and_answers_after_that(session, running,
+                                                                              scene):
+    node, images, listener = running
+    frames = count()
+    for setting, values in extremes():
+        for value in (*values, setting.default):
+            index = next(frames)
+            images.publish(scene.moment(ros_types(), index % 26, (100 + index // 26) * 10**12)
+                           .message())
+            result = set_parameters(session, **{setting.name: value})
+            # What is refused must be so for its sake, such as a method without its number.
+            assert result.successful or 'must be' in result.reason, (setting.name, value)
+    for name, value in {**scene.settings, **FAST}.items():
+        assert set_parameters(session, **{name: value}).successful
+    feed(scene, images, listener, range(8), start=10**15)
+    assert len(rows_from_cloud(listener.last(KEYPOINTS)))
+    assert 'Traceback' not in node.output() and node.alive
 
 
 def test_a_parameter_of_a_type_that_does_not_exist_is_refused_in_a_response(session, running):
