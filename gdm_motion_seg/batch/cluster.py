@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 import logging
 import os
+import signal
+import threading
 from typing import Any
 import uuid
 
@@ -142,17 +144,17 @@ def dashboard(client: Client) -> str:
 
 
 class Quiet(WorkerPlugin):  # type: ignore[misc]
-    """Lets workers on a terminal leave Ctrl-C to the command, and their logs to its sentences."""
+    """Lets worker processes leave Ctrl-C to the command, and their logs to its sentences."""
 
     name = 'gdm-motion-seg-quiet'
 
+    def __init__(self) -> None:
+        """Remember the process of the command, which must hear Ctrl-C."""
+        self._command = os.getpid()
+
     def setup(self, worker: Any) -> None:
         """Prepare a worker."""
-        import signal
-        import threading
-        if threading.current_thread() is threading.main_thread() and os.getpid() != _PARENT:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
         logging.getLogger('distributed').setLevel(logging.CRITICAL)
-
-
-_PARENT = os.getpid()
+        if (os.getpid() != self._command
+                and threading.current_thread() is threading.main_thread()):
+            signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -24,7 +24,8 @@ SHOWN_BODIES = 40
 """Bodies in a timeline, those that were seen longest."""
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
+       padding: 0 1rem; }
 table { border-collapse: collapse; margin: 0.5rem 0 1.5rem; width: 100%; }
 th, td { border-bottom: 1px solid #8884; padding: 0.25rem 0.6rem; text-align: right; }
 th:first-child, td:first-child, .text { text-align: left; }
