@@ -37,7 +37,7 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     where ns is not empty, and calls two markers with the same ns and id an error.
     """
     # A pixel that the lens model cannot map has no place in space.
-    placed = np.isfinite(rays).all(axis=1) & np.isfinite(previous_rays).all(axis=1)
+    placed = np.asarray(np.isfinite(rays + previous_rays).all(axis=1))
     make = _MarkerMaker(types, header)
     markers = [make('', 0, types.Marker.DELETEALL)]
     for body in result.motions:
