@@ -23,9 +23,7 @@ COMMANDS = {
     'segment': 'segment two images: overlay and JSON',
     'video': 'process a video or a folder of images: overlay video, bag, tables',
     'bag': 'process a bag without ROS: what the node would have published, video, tables',
-    'compile': 'compile everything now, so that no later call has to wait for it',
-    'batch': 'process many recordings on all cores or a cluster: a data set and a report',
-    'query': 'find the moments in the data set of "batch" at which something moved',
+    'view': 'show what moves, live in the browser: webcam, video, bag or running node',
     'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
     'bench': 'measure accuracy or speed, beside other methods',
 }

@@ -26,6 +26,8 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 
 NAMESPACE = '/motion_seg'
 """Where the node of that name publishes."""
+VIDEO = 'overlay.mp4'
+"""Name of the video in an output folder."""
 NOT_IN_TABLE = ('x', 'y', 'z', 'rgb')
 """Fields of a keypoint that only a viewer wants."""
 
@@ -94,7 +96,7 @@ class AnswerFiles:
         """Open the files that are wanted in a folder that exists."""
         self._writer = BagWriter(folder / 'answers', storage) if bag else None
         self._answers = AnswerBag(self._writer) if self._writer else None
-        self._video = VideoWriter(folder / 'overlay.mp4', fps) if video else None
+        self._video = VideoWriter(folder / VIDEO, fps) if video else None
         self._keypoints = Table(folder / 'keypoints.csv', NOT_IN_TABLE) if tables else None
         self._motions = Table(folder / 'motions.csv') if tables else None
 
