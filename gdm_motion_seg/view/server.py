@@ -29,6 +29,8 @@ from gdm_motion_seg.view.player import State
 REMEMBERED = 1800
 """Moments that a page that is opened later still gets: a minute at 30 Hz."""
 START_S = 10.0
+GOODBYE_S = 0.05
+"""Time for the browsers to hear that the stream has ended."""
 _LENGTH = struct.Struct('>I')
 
 
@@ -106,6 +108,9 @@ class PageServer:
         self._loop.call_soon(started.set)
         self._loop.run_forever()
         server.stop()
+        for client in list(self._clients):
+            client.close()
+        self._loop.run_until_complete(asyncio.sleep(GOODBYE_S))
         self._loop.run_until_complete(server.close_all_connections())
         self._loop.close()
 
