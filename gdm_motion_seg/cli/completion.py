@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     for action in _actions(parser):
         if action.type is Path or action.dest == 'source':
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-    sys.stdout.write(shtab.complete(parser, shell=args.shell) + '\n')
+    sys.stdout.write(shtab.complete(parser, args.shell) + '\n')
     return 0
 
 

@@ -59,7 +59,7 @@ def page(about: Mapping[str, Any], moments: Iterable[Moment] = (), video: Path |
 def need_video() -> None:
     """Say what is missing before a page with a video is made; not after an hour of work."""
     if not plays_in_browsers():
-        raise MissingDependencyError("a page with a video needs PyAV with H.264: pip install "
+        raise MissingDependencyError('a page with a video needs PyAV with H.264: pip install '
                                      "'gdm_motion_seg[view]'")
 
 

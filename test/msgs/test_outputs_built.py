@@ -88,8 +88,9 @@ def test_keypoints_can_be_read_field_by_field():
 def test_motions_can_be_read_field_by_field():
     rows = rows_from_cloud(messages(rosbags_types(), a_result())
                            ['sensor_msgs/msg/PointCloud2 motions'])
-    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'world',
-                                'moving', 'box', 'dt', *(f'f{i}{j}' for i in range(3) for j in range(3)))
+    assert rows.dtype.names == (
+        'id', 'count', 'dimension', 'kind', 'residual', 'world', 'moving', 'box', 'dt',
+        *(f'f{i}{j}' for i in range(3) for j in range(3)))
     np.testing.assert_array_equal(rows['id'], [0, 7])
     np.testing.assert_array_equal(rows['world'], [1, 0])
     np.testing.assert_array_equal(rows['moving'], [0, 0.75])
@@ -183,7 +184,8 @@ def test_the_width_of_a_space_is_given_so_that_names_are_not_torn_apart():
 
 
 def test_the_markers_of_many_tracks_hold_few_points():
-    markers = messages(rosbags_types(), body_of(1500))['visualization_msgs/msg/MarkerArray'].markers
+    built = messages(rosbags_types(), body_of(1500))
+    markers = built['visualization_msgs/msg/MarkerArray'].markers
     assert sum(len(marker.points) for marker in markers) < 100
 
 

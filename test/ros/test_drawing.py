@@ -15,7 +15,8 @@ from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.drawing import DEBUG_COMPRESSED, DEBUG_IMAGE, DRAWN, Drawing, MARKERS, Scene
+from gdm_motion_seg.ros.drawing import (DEBUG_COMPRESSED, DEBUG_IMAGE, Drawing, DRAWN, MARKERS,
+                                        Scene)
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 
 LONG_S = 60.0

@@ -137,9 +137,9 @@ class Browser:
 
     def click(self, selector):
         """Click the middle of an element as a mouse does."""
-        x, y = self.value(f'''(() => {{ const e = document.querySelector({json.dumps(selector)});
+        x, y = self.value(f"""(() => {{ const e = document.querySelector({json.dumps(selector)});
             e.scrollIntoView({{block: 'nearest'}}); const r = e.getBoundingClientRect();
-            return [r.left + r.width / 2, r.top + r.height / 2]; }})()''')
+            return [r.left + r.width / 2, r.top + r.height / 2]; }})()""")
         self.click_at(x, y)
 
     def click_at(self, x, y):

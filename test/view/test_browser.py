@@ -20,12 +20,12 @@ from gdm_motion_seg_tools.synth.scenes import scene_named
 
 from conftest import sight_at  # noqa: I100, I201
 
-PICTURE = '''(() => { const c = document.createElement('canvas'); c.width = c.height = 32;
+PICTURE = """(() => { const c = document.createElement('canvas'); c.width = c.height = 32;
     const context = c.getContext('2d', {willReadFrequently: true});
     context.drawImage(picture, 0, 0, 32, 32);
     let sum = 1; for (const v of context.getImageData(0, 0, 32, 32).data)
         sum = (sum * 31 + v) % 1000000007;
-    return sum; })()'''
+    return sum; })()"""
 
 
 @pytest.fixture
@@ -77,7 +77,8 @@ def test_the_live_page_shows_a_scene_and_can_be_paused_and_stepped(page, command
     rows = page.value('[...document.querySelectorAll("#timeline g")].map(g => g.dataset.body)')
     assert len(rows) >= 3 and '0' not in rows
     assert page.value('document.querySelectorAll("#timeline rect").length') >= 3
-    table = page.value('[...document.querySelectorAll("#bodies tbody tr")].map(r => r.dataset.body)')
+    table = page.value(
+        '[...document.querySelectorAll("#bodies tbody tr")].map(r => r.dataset.body)')
     assert set(table) == set(rows)
     assert 'p50' in page.value('document.getElementById("delay").textContent')
     assert page.complaints == []
@@ -90,10 +91,10 @@ def test_a_click_on_a_body_follows_it(page):
         page.open(server.address)
         server.show(sight_at(0))
         page.wait_for('shown !== null')
-        x, y = page.value('''(() => { const r = document.getElementById('picture')
+        x, y = page.value("""(() => { const r = document.getElementById('picture')
             .getBoundingClientRect(); const b = shown.bodies[1].box;
             return [r.left + (b[0] + b[2]) / 2 / picture.width * r.width,
-                    r.top + (b[1] + b[3]) / 2 / picture.height * r.height]; })()''')
+                    r.top + (b[1] + b[3]) / 2 / picture.height * r.height]; })()""")
         page.click_at(x, y)
         page.wait_for('follow === 2')
         assert not page.value('document.getElementById("follow").hidden')
