@@ -62,14 +62,12 @@ class NodeFrame:
 class NodeListener:
     """Subscribes to the outputs of a node; use it in a ``with`` statement."""
 
-    def __init__(self, name: str, context: Context | None = None) -> None:
+    def __init__(self, name: str) -> None:
         """Look for the node; InputError if nobody publishes its topics."""
         self.name = '/' + name.strip('/')
         self._arrivals: Queue[tuple[str, Any, float]] = Queue(maxsize=WAITING)
-        self._context = context or Context()
-        if context is None:
-            rclpy.init(context=self._context, args=[],
-                       signal_handler_options=SignalHandlerOptions.NO)
+        self._context = Context()
+        rclpy.init(context=self._context, args=[], signal_handler_options=SignalHandlerOptions.NO)
         self._node = rclpy.create_node('motion_seg_view', context=self._context)
         for topic, kind in TOPICS.items():
             self._node.create_subscription(kind, f'{self.name}/{topic}', self._taker(topic), QOS)

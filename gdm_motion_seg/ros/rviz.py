@@ -26,8 +26,7 @@ WAIT_S = 60.0
 """Time to wait for an image; then RViz starts with the fixed frame of its layout."""
 
 
-def first_frame_id(image_topic: str, timeout: float = WAIT_S, context: Context | None = None
-                   ) -> str:
+def first_frame_id(image_topic: str, timeout: float = WAIT_S) -> str:
     """Return the frame_id of the first image, raw or compressed; empty if none comes in time."""
     found: list[str] = []
 
@@ -38,11 +37,10 @@ def first_frame_id(image_topic: str, timeout: float = WAIT_S, context: Context |
     plain = image_topic.removesuffix('/compressed')
     topics = {plain: Image, f'{plain}/compressed': CompressedImage,
               f'{plain.rpartition("/")[0]}/camera_info': CameraInfo}
-    own = Context() if context is None else context
-    if context is None:
-        rclpy.init(context=own, args=[], signal_handler_options=SignalHandlerOptions.NO)
-    node = rclpy.create_node('motion_seg_rviz_frame', context=own)
-    executor = SingleThreadedExecutor(context=own)
+    context = Context()
+    rclpy.init(context=context, args=[], signal_handler_options=SignalHandlerOptions.NO)
+    node = rclpy.create_node('motion_seg_rviz_frame', context=context)
+    executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     try:
         for topic, kind in topics.items():
@@ -53,8 +51,7 @@ def first_frame_id(image_topic: str, timeout: float = WAIT_S, context: Context |
     finally:
         executor.shutdown()
         node.destroy_node()
-        if context is None:
-            own.try_shutdown()
+        context.try_shutdown()
     return found[0] if found else ''
 
 
