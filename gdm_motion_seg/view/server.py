@@ -53,6 +53,7 @@ class PageServer:
         self._allowed = _names(host)
         self._moments: deque[tuple[int, str]] = deque(maxlen=REMEMBERED)
         self._count = 0
+        self._newest: tuple[int, Sight] | None = None
         self._state: dict[str, Any] = {'state': State.PLAYING.value, 'note': '',
                                        'run': time.time_ns()}
         self._jpeg, self._jpeg_of = b'', -1
@@ -70,8 +71,10 @@ class PageServer:
         number, self._count = self._count, self._count + 1
         document = {'number': number, **sight.moment.document()}
         self._call(self._add, number, json.dumps(document, allow_nan=False))
+        # In this order, so that a browser that comes meanwhile gets the picture from either side.
+        self._newest = number, sight
         if self._clients:
-            self._draw.put((number, sight))
+            self._draw.put(self._newest)
 
     def tell(self, state: State, note: str) -> None:
         """Send what the player does."""
@@ -159,8 +162,10 @@ class PageServer:
             raise HTTPError(403)
 
     def join(self, client: '_Stream') -> None:
-        """Send frames to one more browser."""
+        """Send frames to one more browser, beginning with the newest, which may be the last."""
         self._clients.add(client)
+        if self._newest is not None:
+            self._draw.put(self._newest)
 
     def leave(self, client: '_Stream') -> None:
         """Send no more frames to a browser."""

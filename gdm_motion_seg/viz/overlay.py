@@ -98,11 +98,15 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
     _stamp(canvas, points.x2[labels == OUTLIER], _disc(0.4 * scale), motion_bgr(OUTLIER))
     _stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), motion_bgr(WORLD))
     bodies = [motion for motion in result.motions if not motion.is_world]
-    for body in bodies:
-        region = _tracks_region(canvas, points.x2[body.members], scale) if instances is None \
-            else _mask_region(instances, body.id)
+    if instances is not None:
+        # A mask may outlive its tracks, and so show a body that has no motion now.
+        regions = {body: _mask_region(instances, body) for body in _ids_in(instances)}
+    else:
+        regions = {body.id: _tracks_region(canvas, points.x2[body.members], scale)
+                   for body in bodies}
+    for body_id, region in regions.items():
         if region is not None:
-            _draw_region(canvas, region, motion_bgr(body.id), scale)
+            _draw_region(canvas, region, motion_bgr(body_id), scale)
     for body in bodies:
         _draw_tracks(canvas, points, body.members, body.id, scale)
     # Boxes and tags last: tracks of one body must not hide the tag of another.
@@ -180,6 +184,11 @@ def _pixels(at: npt.NDArray[np.float64], canvas: Image) -> IntArray:
     """Round positions to pixels; what lies far outside is brought near enough not to overflow."""
     limit = 4.0 * max(canvas.shape)
     return np.rint(np.clip(at, -limit, limit)).astype(np.int64)
+
+
+def _ids_in(instances: Instances) -> list[int]:
+    """Return the ids of the bodies in a mask."""
+    return [int(i) for i in np.flatnonzero(np.bincount(np.maximum(instances, 0).ravel())) if i]
 
 
 def _mask_region(instances: Instances, body: int) -> _Region | None:

@@ -9,6 +9,7 @@ import sys
 
 import cv2
 import pytest
+from sights import sight_at
 
 from gdm_motion_seg.cli.main import main
 from gdm_motion_seg.pipeline import PipelineConfig
@@ -17,8 +18,6 @@ from gdm_motion_seg.view.player import State
 from gdm_motion_seg.view.server import PageServer
 from gdm_motion_seg_tools.synth.render import Renderer
 from gdm_motion_seg_tools.synth.scenes import scene_named
-
-from conftest import sight_at  # noqa: I100, I201
 
 PICTURE = """(() => { const c = document.createElement('canvas'); c.width = c.height = 32;
     const context = c.getContext('2d', {willReadFrequently: true});

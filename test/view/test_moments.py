@@ -4,9 +4,9 @@
 from dataclasses import replace
 import json
 
-from conftest import result_at
 import numpy as np
 import pytest
+from sights import result_at
 
 from gdm_motion_seg.msgs.keypoints import keypoint_rows
 from gdm_motion_seg.msgs.motions import motion_rows

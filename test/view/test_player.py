@@ -5,8 +5,8 @@
 
 import threading
 
-from conftest import sight_at
 import pytest
+from sights import sight_at
 
 from gdm_motion_seg.view.player import Player, State
 

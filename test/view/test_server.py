@@ -10,8 +10,8 @@ import threading
 import urllib.error
 import urllib.request
 
-from conftest import sight_at
 import pytest
+from sights import sight_at
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.websocket import websocket_connect
 
@@ -107,14 +107,18 @@ def test_a_browser_that_comes_later_gets_what_it_missed(server):
     assert [moment['number'] for moment in head['moments']] == [0, 1, 2, 3, 4]
 
 
-def test_nothing_is_drawn_while_nobody_looks(server):
-    server.show(Sight(sight_at(0).moment, pytest.fail))
-    server.tell(State.PAUSED, '')
+def test_nothing_is_drawn_while_nobody_looks_and_then_the_newest(server):
+    drawn = []
+    for index in range(3):
+        sight = sight_at(index)
+        server.show(Sight(sight.moment, lambda index=index: drawn.append(index) or b'picture'))
+    assert drawn == []
 
     async def script(socket):
-        head, picture = await take(socket)
-        return head['state'], picture
-    assert talk(server, script) == ('paused', b'')
+        while not (await take(socket))[1]:
+            pass
+    talk(server, script)
+    assert drawn == [2]
 
 
 def test_a_slow_browser_never_makes_the_feed_wait(server):

@@ -101,6 +101,15 @@ def test_a_dense_mask_gives_the_outline_where_there_is_one():
     np.testing.assert_array_equal(draw_overlay(grey, result, small)[270, 420], drawn[270, 420])
 
 
+def test_a_body_that_only_the_mask_shows_is_drawn_too():
+    result = result_for((640, 480))
+    instances = np.zeros((480, 640), np.int32)
+    instances[250:300, 400:500] = 9
+    grey = np.full((480, 640, 3), 100, np.uint8)
+    drawn = draw_overlay(grey, result, instances)
+    np.testing.assert_allclose(drawn[270, 420], 70 + 0.3 * np.array(motion_bgr(9)), atol=1)
+
+
 def test_a_mask_without_a_pixel_of_the_body_is_no_error():
     result = result_for((640, 480))
     grey = np.full((480, 640, 3), 100, np.uint8)
