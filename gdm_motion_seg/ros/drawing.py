@@ -30,6 +30,9 @@ DEBUG_IMAGE = 'debug_image'
 DEBUG_COMPRESSED = 'debug_image/compressed'
 DRAWN = (MARKERS, DEBUG_IMAGE, DEBUG_COMPRESSED)
 """The outputs that are made here."""
+MAX_SHARE = 0.2
+"""Largest share of the time that is spent on drawing. On a machine that is too slow for both, the
+pictures become fewer, not the answers."""
 
 
 class Outputs(Protocol):
@@ -82,8 +85,13 @@ class Drawing:
     def _draw_in_time(self, scene: Scene) -> None:
         start = time.monotonic()
         draw(scene, self._types, self._outputs, self._config().jpeg_quality)
-        self._stopped.wait(max(0.0, start + 1.0 / self._config().drawing_rate_hz
-                               - time.monotonic()))
+        took = time.monotonic() - start
+        self._stopped.wait(pause(took, self._config().drawing_rate_hz))
+
+
+def pause(took: float, rate_hz: float) -> float:
+    """Return how long to wait after a drawing: for the rate, and so that answers go first."""
+    return max(1.0 / rate_hz - took, took / MAX_SHARE - took)
 
 
 def draw(scene: Scene, types: MessageTypes, outputs: Outputs, jpeg_quality: int) -> None:

@@ -16,7 +16,7 @@ from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.drawing import (DEBUG_COMPRESSED, DEBUG_IMAGE, Drawing, DRAWN, MARKERS,
-                                        Scene)
+                                        pause, Scene)
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 
 LONG_S = 60.0
@@ -112,6 +112,11 @@ def test_the_rate_is_limited_and_stopping_does_not_wait_for_the_period():
     drawing.put(scene(2))
     assert drawing.stop(5.0)
     assert [stamp for _, stamp, _ in outputs.published] == [1]
+
+
+def test_on_a_slow_machine_the_pictures_become_fewer_so_that_answers_go_first():
+    assert pause(0.005, 10.0) == pytest.approx(0.095)
+    assert pause(0.1, 10.0) == pytest.approx(0.4)
 
 
 def test_an_error_is_reported_and_the_next_frame_is_drawn(start):
