@@ -18,9 +18,10 @@ def ros(distribution):
             *(f'ros-{distribution}-{name}' for name in ROS_MESSAGES)]
 
 
+BATCH = ['dask[distributed]>=2024.8', 'pyarrow>=14', 'fsspec>=2023.12', 'bokeh>=3.1']
 VIEW = ['tornado>=6.1', 'av>=11']
 COMPLETION = ['shtab>=1.6']
-TEST = [*VIEW, *COMPLETION,
+TEST = [*BATCH, *VIEW, *COMPLETION, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
         'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
@@ -54,6 +55,7 @@ setup(
         'view': VIEW,
         'rerun': ['rerun-sdk>=0.23'],
         'completion': COMPLETION,
+        'batch': BATCH,
         'test': TEST,
     },
     zip_safe=False,

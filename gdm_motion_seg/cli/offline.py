@@ -21,6 +21,7 @@ from gdm_motion_seg.io.answers import AnswerFiles, VIDEO
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
 from gdm_motion_seg.io.output import output_file, output_folder
+from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.view.moments import Moment, moment_of
 from gdm_motion_seg.view.page import about, need_video, page
@@ -93,10 +94,8 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
         with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
                          bool(args.html) or not args.no_video, not args.no_tables) as files, \
                 console.progress_bar(source.path.name, total) as advance, _until_stopped(source):
-            for frame in source:
-                pipeline.camera = source.camera_of(frame)
-                result = pipeline.process(frame.image, frame.stamp)
-                files.write(frame, result, pipeline.camera)
+            for frame, result, camera in answers(source, pipeline):
+                files.write(frame, result, camera)
                 summary.add(result)
                 if args.html:
                     moments.append(moment_of(result, 1e3 * sum(result.seconds.values())))

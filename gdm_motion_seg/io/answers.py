@@ -5,7 +5,6 @@
 
 from contextlib import suppress
 import csv
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -118,8 +117,7 @@ class AnswerFiles:
         if self._answers:
             self._answers.write(frame, result, camera)
         if self._video or self._answers:
-            # Without the times that it took: two runs on the same images write the same files.
-            overlay = draw_overlay(frame.image, replace(result, seconds={}))
+            overlay = draw_overlay(frame.image, result)
             if self._video:
                 self._video.write(overlay)
             if self._answers:

@@ -112,7 +112,7 @@ class FrameSource(ABC):
         for item in self._frames():
             any_frame = True
             yield item
-        if not any_frame:
+        if not any_frame and not self._is_partial:
             raise InputError(f'{self.path} holds no image that can be read')
 
 

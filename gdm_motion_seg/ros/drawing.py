@@ -46,6 +46,23 @@ class Outputs(Protocol):
 
 
 @dataclass(frozen=True)
+class Counted:
+    """Outputs whose messages are counted as ``published``."""
+
+    outputs: Outputs
+    count: Callable[[str], None]
+
+    def wanted(self, name: str) -> bool:
+        """Whether anybody listens to the output."""
+        return self.outputs.wanted(name)
+
+    def publish(self, name: str, message: Any) -> None:
+        """Send a message."""
+        self.outputs.publish(name, message)
+        self.count('published')
+
+
+@dataclass(frozen=True)
 class Scene:
     """A frame and its answer, to be drawn."""
 

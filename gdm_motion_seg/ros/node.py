@@ -23,7 +23,7 @@ from gdm_motion_seg.msgs.diagnostics import diagnostics_array
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.drawing import Drawing, Scene
+from gdm_motion_seg.ros.drawing import Counted, Drawing, Scene
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
@@ -157,8 +157,7 @@ class MotionSegNode(LifecycleNode):
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs = Publishers(self, lambda: self.config)
         try:
-            self._processor = FrameProcessor(self.config, ros_types(), self._outputs,
-                                             self._statistics, self._warn, self._now, self._draw)
+            self._processor = self._make_processor()
         except GdmMotionSegError as error:
             self.get_logger().error(f'cannot be configured: {error}')
             self._give_back()
@@ -170,15 +169,17 @@ class MotionSegNode(LifecycleNode):
     def _make_processor(self) -> FrameProcessor:
         assert self._outputs is not None
         return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics,
-                              self._warn, self._now, self._abandon)
+                              self._warn, self._now, self._abandon, self._draw)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the workers and subscribe."""
-        assert self._processor is not None and self._outputs is not None
+        assert self._outputs is not None
+        if self._processor is None:  # the last one was given up
+            self._processor = self._make_processor()
         self._processor.reset()
-        self._drawing = Drawing(ros_types(), self._outputs, lambda: self.config,
-                                self._not_drawn)
+        self._drawing = Drawing(ros_types(), Counted(self._outputs, self._statistics.count),
+                                lambda: self.config, self._not_drawn)
         self._worker = Relay(self._processor.track, self._processor.answer,
                              self._processor.failed, self._statistics.passed_over)
         self._inputs.append(self.create_subscription(
@@ -306,13 +307,12 @@ class MotionSegNode(LifecycleNode):
         worker, self._worker = self._worker, None
         finished = worker is None or worker.stop(timeout)
         drawing, self._drawing = self._drawing, None
-        if drawing is not None:
-            finished = drawing.stop(timeout) and finished
-        if finished:
+        drawn = drawing is None or drawing.stop(timeout)
+        if finished and drawn:
             return True
         # The frame keeps its threads and its pipeline until it ends; the next activation does not
         # share anything with it.
-        if self._processor is not None:
+        if not finished and self._processor is not None:
             self._processor.close()
             self._processor = None
         self.get_logger().warning(f'gave up a frame that took more than {timeout:g} s')
@@ -328,6 +328,12 @@ class MotionSegNode(LifecycleNode):
         sentence = f'a frame could not be drawn: {type(error).__name__}: {error}'
         self._statistics.problem('failed', sentence)
         self._warn(sentence)
+
+    def _abandon(self) -> None:
+        """Let new frames be answered by another thread."""
+        worker = self._worker
+        if worker is not None:
+            worker.abandon_second()
 
     def _give_back(self) -> None:
         if self._reset_service is not None:

@@ -24,12 +24,16 @@ from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.drawing import draw as draw_scene, Outputs, Scene
+from gdm_motion_seg.ros.drawing import Counted, draw as draw_scene, Outputs, Scene
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.tracking.window import TrackedFrame
 
 KEYPOINTS = 'keypoints'
 MOTIONS = 'motions'
+
+PATIENCE_S = 2.0
+"""New settings and resets wait so long for the frame that is being segmented; then it is given
+up."""
 
 
 @dataclass(frozen=True)
@@ -78,22 +82,20 @@ class FrameProcessor:
         The node's clock in nanoseconds.
     abandon
         Called in the thread of ``track`` when a segmentation is given up.
+    draw
+        Takes what people look at, and must not wait; without it, that is drawn on the way.
 
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
                  statistics: Statistics, warn: Callable[[str], None], now: Callable[[], int],
+                 abandon: Callable[[], None] = lambda: None,
                  draw: Callable[[Scene], None] | None = None) -> None:
-        """
-        Make the pipeline.
-
-        ``now`` is the node's clock in nanoseconds. ``draw`` takes what people look at, and must
-        not wait; without it, that is drawn on the way.
-        """
+        """Make the pipeline."""
         self._draw = draw or self._draw_here
         self._config = config
         self._types = types
-        self._outputs = outputs
+        self._outputs = Counted(outputs, statistics.count)
         self._statistics = statistics
         self._warn = warn
         self._now = now
@@ -237,9 +239,9 @@ class FrameProcessor:
 
     def _publish(self, image: ImageArray, result: FrameResult, camera: Camera | None,
                  frame_id: str) -> None:
-        wanted, types, publish = self._outputs.wanted, self._types, self._send
+        wanted, types, publish = self._outputs.wanted, self._types, self._outputs.publish
         header = header_of(types, result.stamp, frame_id)
-        pair, publish = result.correspondences, self._outputs.publish
+        pair = result.correspondences
         camera = camera or Camera.guess(pair.image_size)
         if wanted(KEYPOINTS):
             publish(KEYPOINTS, keypoints_cloud(types, header, result, camera.rays(pair.x2)))
@@ -249,10 +251,6 @@ class FrameProcessor:
 
     def _draw_here(self, scene: Scene) -> None:
         draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)
-
-    def _send(self, name: str, message: Any) -> None:
-        self._outputs.publish(name, message)
-        self._statistics.count('published')
 
     def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
         """Return the calibration if there is one and it belongs to the image."""

@@ -53,6 +53,8 @@ NOT_RUN = {
                     'another folder',
     'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
     'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
+    'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
+    'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
     'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
 }
 """Commands that are not run by a test, with the reason."""
@@ -200,7 +202,7 @@ def shorten_measurements(monkeypatch):
 
 
 PACKAGES = {'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
-            'view drive.mp4 --rerun': ['rerun'],
+            'view drive.mp4 --rerun': ['rerun'], 'batch': ['distributed', 'pyarrow'],
             'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
             'docs/images/make_collapsing_cloud.py': ['matplotlib']}

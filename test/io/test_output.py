@@ -13,7 +13,7 @@ import pytest
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io import videos
-from gdm_motion_seg.io.output import output_file, output_folder
+from gdm_motion_seg.io.output import MARK, output_file, output_folder, UNFINISHED
 from gdm_motion_seg.io.videos import VideoWriter
 
 
