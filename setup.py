@@ -19,7 +19,9 @@ def ros(distribution):
 
 
 BATCH = ['dask[distributed]>=2024.8', 'pyarrow>=14', 'fsspec>=2023.12', 'bokeh>=3.1']
-TEST = [*BATCH, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
+VIEW = ['tornado>=6.1', 'av>=11']
+COMPLETION = ['shtab>=1.6']
+TEST = [*BATCH, *VIEW, *COMPLETION, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
         'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
@@ -29,7 +31,7 @@ setup(
     name=NAME,
     version='0.1.0',
     packages=find_packages(include=[NAME, NAME + '.*']),
-    package_data={NAME: ['py.typed']},
+    package_data={NAME: ['py.typed', 'view/page.html']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + NAME]),
         ('share/' + NAME, ['package.xml']),
@@ -50,6 +52,9 @@ setup(
     extras_require={
         'jazzy': ros('jazzy'),
         'kilted': ros('kilted'),
+        'view': VIEW,
+        'rerun': ['rerun-sdk>=0.23'],
+        'completion': COMPLETION,
         'batch': BATCH,
         'test': TEST,
     },

@@ -9,6 +9,7 @@ ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw bag:=re
 """
 
 import os
+import shlex
 import sys
 
 from ament_index_python.packages import get_package_share_directory, PackageNotFoundError
@@ -57,7 +58,8 @@ def generate_launch_description():
         argument('bag_rate', '1.0', 'Speed of the bag.'),
         argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
         argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
-        argument('fixed_frame', 'camera', 'Fixed frame of RViz: the frame_id of the images.'),
+        argument('fixed_frame', BY_ITSELF,
+                 'Fixed frame of RViz; if empty, the frame_id of the first image.'),
         argument('fastdds_profile', 'true', 'Whether Fast DDS gets room for images and frees it '
                  '(config/fastdds.xml); other middleware ignores it.', YES_NO),
         argument('log_level', 'info', 'Least severe level that the node logs.',
@@ -129,9 +131,12 @@ def rviz(value, sim_time):
         raise RuntimeError('rviz:=true needs the package rviz2, which is not installed') from None
     home = full_name(value, NODE)
     image = value['image']
+    image = image if image.startswith('/') else full_name(value, image)
+    chosen = value['fixed_frame']
+    # Which frame the images have is known when the first one comes; until then RViz waits.
+    wait = ' '.join(map(shlex.quote, (sys.executable, '-m', f'{PACKAGE}.ros.rviz', image)))
     return Node(
-        package='rviz2', executable='rviz2', output='screen',
-        arguments=['-d', config_file('motion_seg.rviz'), '-f', value['fixed_frame']],
+        package='rviz2', executable='rviz2', output='screen', prefix=None if chosen else wait,
+        arguments=['-d', config_file('motion_seg.rviz'), *(('-f', chosen) if chosen else ())],
         parameters=[{'use_sim_time': sim_time == 'true'}],
-        remappings=[('/image', image if image.startswith('/') else full_name(value, image)),
-                    *((f'/{NODE}/{name}', f'{home}/{name}') for name in OUTPUTS)])
+        remappings=[(f'/{NODE}/{name}', f'{home}/{name}') for name in OUTPUTS])

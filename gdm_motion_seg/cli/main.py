@@ -9,6 +9,7 @@ from contextlib import ExitStack, nullcontext
 from importlib import import_module
 import os
 import sys
+from types import ModuleType
 from typing import NoReturn
 
 from gdm_motion_seg import __version__
@@ -23,11 +24,13 @@ COMMANDS = {
     'segment': 'segment two images: overlay and JSON',
     'video': 'process a video or a folder of images: overlay video, bag, tables',
     'bag': 'process a bag without ROS: what the node would have published, video, tables',
+    'view': 'show what moves, live in the browser: webcam, video, bag or running node',
     'compile': 'compile everything now, so that no later call has to wait for it',
     'batch': 'process many recordings on all cores or a cluster: a data set and a report',
     'query': 'find the moments in the data set of "batch" at which something moved',
     'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
     'bench': 'measure accuracy or speed, beside other methods',
+    'completion': 'print a script that lets a shell complete commands and flags',
 }
 """The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
 TOOLS = ('demo', 'synth', 'replay', 'bench')
@@ -47,8 +50,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG, f'{self.prog}: {message} (see {self.prog} --help)\n')
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
-    """Build the parser; only one command's flags are filled in, so that help comes at once."""
+def build_parser(*filled: str | None) -> argparse.ArgumentParser:
+    """Build the parser; only the flags of some commands are filled in: help comes at once."""
     parser = _Parser(prog='gdm-motion-seg', description='Rigid motions in image streams by '
                      'outlier-aware global dimension minimization.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
@@ -57,13 +60,22 @@ def build_parser(command: str | None = None) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary,
                                   description=f'{summary[0].upper()}{summary[1:]}.',
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-        if name == command:
-            package = 'gdm_motion_seg_tools' if name in TOOLS else 'gdm_motion_seg'
-            module = import_module(f'{package}.cli.{name}')
+        if name in filled and (module := _module(name, len(filled) > 1)):
             module.add_arguments(sub)
             sub.epilog = f'example:\n  {module.EXAMPLE}'
             sub.set_defaults(run=module.run)
     return parser
+
+
+def _module(name: str, optional: bool) -> ModuleType | None:
+    """Import the module of a command; one of the tools may be missing if it is optional."""
+    package = 'gdm_motion_seg_tools' if name in TOOLS else 'gdm_motion_seg'
+    try:
+        return import_module(f'{package}.cli.{name}')
+    except ModuleNotFoundError:
+        if optional and name in TOOLS:
+            return None
+        raise
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,6 +5,8 @@
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 import time
@@ -15,12 +17,14 @@ import numpy as np
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import (add_output_arguments, add_settings_arguments, config_from,
                                       count)
-from gdm_motion_seg.io.answers import AnswerFiles
+from gdm_motion_seg.io.answers import AnswerFiles, VIDEO
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
-from gdm_motion_seg.io.output import output_folder
+from gdm_motion_seg.io.output import output_file, output_folder
 from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+from gdm_motion_seg.view.moments import Moment, moment_of
+from gdm_motion_seg.view.page import about, need_video, page
 
 
 @dataclass
@@ -65,28 +69,57 @@ def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--no-video', action='store_true', help='write no video')
     parser.add_argument('--no-tables', action='store_true', help='write no CSV tables')
     parser.add_argument('--frames', type=count, metavar='N', help='stop after N frames')
+    add_html_argument(parser)
     console.add_json_argument(parser)
     add_settings_arguments(parser)
+
+
+def add_html_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--html FILE``."""
+    parser.add_argument('--html', type=Path, metavar='FILE',
+                        help='write one page with the video, the bodies over time and the '
+                        'settings, that opens in any browser')
 
 
 def process(source: FrameSource, args: argparse.Namespace) -> int:
     """Run a source through the pipeline and write everything that is wanted."""
     config = config_from(args)
+    if args.html:
+        need_video()
+    moments: list[Moment] = []
     out = args.out or Path(f'{source.path.stem or source.path.resolve().name}_motions')
     pipeline, summary, start = MotionPipeline(config, config.seed), Summary(), time.monotonic()
     total = min(filter(None, (source.count, args.frames)), default=None)
     with output_folder(out, args.overwrite) as folder:
         with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
-                         not args.no_video, not args.no_tables) as files, \
-                console.progress_bar(source.path.name, total) as advance:
+                         bool(args.html) or not args.no_video, not args.no_tables) as files, \
+                console.progress_bar(source.path.name, total) as advance, _until_stopped(source):
             for frame, result, camera in answers(source, pipeline):
                 files.write(frame, result, camera)
                 summary.add(result)
+                if args.html:
+                    moments.append(moment_of(result, 1e3 * sum(result.seconds.values())))
                 advance(summary.frames)
                 if summary.frames == args.frames:
                     break
+        if args.html:
+            told = about(source.path.name, config, source.live, source.fps)
+            with output_file(args.html, args.overwrite) as file:
+                file.write_text(page(told, moments, folder / VIDEO), encoding='utf-8')
+            if args.no_video:
+                (folder / VIDEO).unlink()
     _report(summary, source, out, time.monotonic() - start, args)
     return 0
+
+
+@contextmanager
+def _until_stopped(source: FrameSource) -> Iterator[None]:
+    """Let Ctrl-C end a camera's stream, which has no other end; what was seen is kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not source.live:
+            raise
 
 
 def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
@@ -105,4 +138,5 @@ def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
         console.screen.print(f'{source.skipped} frames could not be decoded and were left out')
     if not summary.pairs:
         console.screen.print(f'no pair of frames was segmented: {summary.last_reason}')
-    console.screen.print(f'the files are in {out}')
+    console.screen.print(f'the files are in {out}' + (f', the page is {args.html}'
+                                                      if args.html else ''))

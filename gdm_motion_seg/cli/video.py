@@ -15,7 +15,8 @@ EXAMPLE = 'gdm-motion-seg video drive.mp4 --out drive_motions --set tracking.fra
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``video``."""
-    parser.add_argument('source', type=Path, metavar='IN', help='a video, or a folder of images')
+    parser.add_argument('source', type=Path, metavar='IN',
+                        help='a video, a folder of images, or the number of a webcam')
     parser.add_argument('--fps', type=rate, metavar='HZ',
                         help='frames per second of a folder (default: 30), or of a video that '
                         'declares a wrong rate')

@@ -5,7 +5,6 @@
 
 from contextlib import suppress
 import csv
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +25,8 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 
 NAMESPACE = '/motion_seg'
 """Where the node of that name publishes."""
+VIDEO = 'overlay.mp4'
+"""Name of the video in an output folder."""
 NOT_IN_TABLE = ('x', 'y', 'z', 'rgb')
 """Fields of a keypoint that only a viewer wants."""
 
@@ -94,7 +95,7 @@ class AnswerFiles:
         """Open the files that are wanted in a folder that exists."""
         self._writer = BagWriter(folder / 'answers', storage) if bag else None
         self._answers = AnswerBag(self._writer) if self._writer else None
-        self._video = VideoWriter(folder / 'overlay.mp4', fps) if video else None
+        self._video = VideoWriter(folder / VIDEO, fps) if video else None
         self._keypoints = Table(folder / 'keypoints.csv', NOT_IN_TABLE) if tables else None
         self._motions = Table(folder / 'motions.csv') if tables else None
 
@@ -116,8 +117,7 @@ class AnswerFiles:
         if self._answers:
             self._answers.write(frame, result, camera)
         if self._video or self._answers:
-            # Without the times that it took: two runs on the same images write the same files.
-            overlay = draw_overlay(frame.image, replace(result, seconds={}))
+            overlay = draw_overlay(frame.image, result)
             if self._video:
                 self._video.write(overlay)
             if self._answers:

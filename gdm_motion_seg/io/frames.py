@@ -48,6 +48,9 @@ class FrameSource(ABC):
     Use it in a ``with`` block. What is wrong is said in an InputError, at once or on the way.
     """
 
+    live = False
+    """Whether frames come at a pace of their own, without end, and are lost if nobody waits."""
+
     def __init__(self, path: Path, count: int | None, fps: float) -> None:
         """Name the source; ``count`` is None if nobody knows before the end."""
         self.path, self.count, self.fps = path, count, fps
@@ -91,14 +94,25 @@ class FrameSource(ABC):
     def __iter__(self) -> Iterator[Frame]:
         """Yield the frames; raises InputError where the size changes or where there is none."""
         first: tuple[int, int] | None = None
-        for name, frame in self._frames():
+        for name, frame in self._some_frames():
             size = frame.size
             first = first or size
             if size != first:
                 raise InputError(f'{self.path} mixes sizes: {name} has {size[0]} x {size[1]} '
                                  f'pixels, the frames before it {first[0]} x {first[1]}')
             yield frame
-        if first is None and not self._is_partial:
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield the frames, of whatever sizes they are; raises InputError if there is none."""
+        for _, frame in self._some_frames():
+            yield frame
+
+    def _some_frames(self) -> Iterator[tuple[str, Frame]]:
+        any_frame = False
+        for item in self._frames():
+            any_frame = True
+            yield item
+        if not any_frame and not self._is_partial:
             raise InputError(f'{self.path} holds no image that can be read')
 
 

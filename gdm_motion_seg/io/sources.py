@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.bags import BagSource, is_bag
+from gdm_motion_seg.io.cameras import CameraSource
 from gdm_motion_seg.io.folders import FolderSource, IMAGE_SUFFIXES
 from gdm_motion_seg.io.frames import DEFAULT_FPS, FrameSource
 from gdm_motion_seg.io.videos import VideoSource
@@ -15,12 +16,13 @@ from gdm_motion_seg.io.videos import VideoSource
 def open_source(path: Path | str, topic: str | None = None, fps: float | None = None
                 ) -> FrameSource:
     """
-    Open a bag, a video or a folder of images as frames.
+    Open a bag, a video, a folder of images or a camera as frames.
 
     Parameters
     ----------
     path : Path or str
-        A rosbag2 (folder, mcap or sqlite3 file), a ROS 1 bag, a video, or a folder of images.
+        A rosbag2 (folder, mcap or sqlite3 file), a ROS 1 bag, a video, a folder of images, or
+        the number of a camera of this machine.
     topic : str, optional
         The image topic of a bag; not needed if it has only one.
     fps : float, optional
@@ -28,6 +30,8 @@ def open_source(path: Path | str, topic: str | None = None, fps: float | None = 
 
     """
     path = Path(path)
+    if str(path).isdecimal() and not path.exists() and topic is None:
+        return CameraSource(int(str(path)), fps)
     if not path.exists():
         raise InputError(f'{path} does not exist')
     if fps is not None and not 0.1 <= fps <= 1000:

@@ -1,10 +1,12 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Video files, in and out, through OpenCV."""
+"""Video files in, through OpenCV, and out, through PyAV where it is installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 
 import cv2
@@ -15,8 +17,9 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSource,
                                       indexed_frame)
 
-CODEC = 'mp4v'
-"""MPEG-4 part 2: the one codec in mp4 that every build of OpenCV can write."""
+H264 = 'libx264'
+H264_OPTIONS = {'preset': 'superfast', 'crf': '23', 'g': '30'}
+"""Quick to encode, and a key frame in 30, so that a player finds any frame at once."""
 
 
 @contextmanager
@@ -66,7 +69,6 @@ class VideoSource(FrameSource):
         if not any_good and not self._is_partial:
             raise InputError(f'{self.path} is a video of which no frame can be decoded')
 
-
     def _go_to(self, index: int) -> int:
         """Skip to a frame: by a seek if it arrives, else by decoding what lies before it."""
         if index == 0:
@@ -84,36 +86,114 @@ class VideoSource(FrameSource):
 
 
 class VideoWriter:
-    """Writes an mp4; opened by the first frame, which gives the size."""
+    """
+    Writes an mp4; opened by the first frame, which gives the size.
+
+    With PyAV it is H.264, which browsers play. Without it is MPEG-4 part 2, the one codec in mp4
+    that every build of OpenCV can write, and which players such as VLC take.
+    """
 
     def __init__(self, path: Path, fps: float) -> None:
         """Prepare the writer."""
         self.path = path
         self._fps = fps
-        self._writer: cv2.VideoWriter | None = None
+        self._encoder: _H264 | _Mpeg4 | None = None
+        self._size: tuple[int, int] | None = None
         self._written = 0
 
     def write(self, image: npt.NDArray[np.uint8]) -> None:
-        """Append a BGR frame."""
-        if self._writer is None:
-            height, width = image.shape[:2]
-            with quiet_opencv():
-                self._writer = cv2.VideoWriter(str(self.path), cv2.VideoWriter.fourcc(*CODEC),
-                                               self._fps, (width, height))
-            if not self._writer.isOpened():
-                raise InputError(f'{self.path} cannot be written as a video')
-        self._writer.write(image)
+        """Append a BGR frame; one of another size is brought to that of the first."""
+        height, width = image.shape[:2]
+        if self._encoder is None or self._size is None:
+            # Chroma is stored at half the size, so that both sides must be even.
+            self._size = width + width % 2, height + height % 2
+            kind = _H264 if plays_in_browsers() else _Mpeg4
+            self._encoder = kind(self.path, self._fps, self._size)
+        if (width, height) != self._size:
+            image = _fitted(image, self._size)
+        self._encoder.write(image)
         self._written += 1
 
     def close(self) -> None:
         """Finish the file, and look whether it is whole: OpenCV keeps silent about a full disk."""
-        if self._writer is None:
+        if self._encoder is None:
             return
-        self._writer.release()
-        self._writer = None
+        self._encoder.close()
+        self._encoder = None
         with quiet_opencv():
             capture = cv2.VideoCapture(str(self.path))
             whole = capture.isOpened() and capture.get(cv2.CAP_PROP_FRAME_COUNT) >= self._written
             capture.release()
         if not whole:
             raise InputError(f'{self.path} was not written completely (is the disk full?)')
+
+
+def plays_in_browsers() -> bool:
+    """Whether the videos that are written play in a browser: whether PyAV can write H.264."""
+    try:
+        import_module('av').Codec(H264, 'w')
+    except (ImportError, ValueError):
+        return False
+    return True
+
+
+def _fitted(image: npt.NDArray[np.uint8], size: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """Shrink a frame that is too large, and put one that is too small at the top left."""
+    height, width = image.shape[:2]
+    shrink = min(1.0, size[0] / width, size[1] / height)
+    if shrink < 1.0:
+        image = cv2.resize(image, (max(1, int(width * shrink)), max(1, int(height * shrink))),
+                           interpolation=cv2.INTER_AREA)
+        height, width = image.shape[:2]
+    return cv2.copyMakeBorder(image, 0, size[1] - height, 0, size[0] - width,
+                              cv2.BORDER_REPLICATE if shrink == 1.0 else cv2.BORDER_CONSTANT)
+
+
+class _H264:
+    """Encodes by PyAV."""
+
+    def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
+        self._av, self._path = import_module('av'), path
+        with self._sentences():
+            self._file = self._av.open(str(path), 'w', format='mp4',
+                                       options={'movflags': '+faststart'})
+            self._stream = self._file.add_stream(
+                H264, rate=Fraction(fps).limit_denominator(1001), options=H264_OPTIONS)
+            self._stream.width, self._stream.height = size
+            self._stream.pix_fmt = 'yuv420p'
+
+    def write(self, image: npt.NDArray[np.uint8]) -> None:
+        with self._sentences():
+            frame = self._av.VideoFrame.from_ndarray(np.ascontiguousarray(image), 'bgr24')
+            self._file.mux(self._stream.encode(frame))
+
+    def close(self) -> None:
+        with self._sentences():
+            try:
+                self._file.mux(self._stream.encode())
+            finally:
+                self._file.close()
+
+    @contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except self._av.error.FFmpegError as error:
+            raise InputError(f'{self._path} cannot be written as a video: '
+                             f'{error.strerror or error}') from None
+
+
+class _Mpeg4:
+    """Encodes by OpenCV."""
+
+    def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
+        with quiet_opencv():
+            self._writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*'mp4v'), fps, size)
+        if not self._writer.isOpened():
+            raise InputError(f'{path} cannot be written as a video')
+
+    def write(self, image: npt.NDArray[np.uint8]) -> None:
+        self._writer.write(image)
+
+    def close(self) -> None:
+        self._writer.release()

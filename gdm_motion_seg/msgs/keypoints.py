@@ -48,10 +48,11 @@ def known_rays(rays: FloatArray) -> FloatArray:
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
     """Pack the colours of motions as PCL and RViz do: 0x00RRGGBB in the bits of a float32."""
-    wanted, inverse = np.unique(ids, return_inverse=True)
+    wanted = np.unique(ids)
     colours = map(motion_rgb, wanted.tolist())
     bits = np.array([r << 16 | g << 8 | b for r, g, b in colours], np.uint32)
-    return bits[inverse].view(np.float32)
+    # Faster than the inverse of np.unique, which sorts the ids a second time with their places.
+    return bits[np.searchsorted(wanted, ids)].view(np.float32)
 
 
 def keypoints_cloud(types: Any, header: Any, result: FrameResult, rays: FloatArray) -> Any:

@@ -3,6 +3,7 @@
 
 """``~/motions``: one row for each motion of a frame."""
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, Rows
 from gdm_motion_seg.msgs.keypoints import NO_RESIDUAL
 from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.segmentation.result import Motion
 
 _F = [f'f{row}{column}' for row in range(3) for column in range(3)]
 
@@ -23,17 +25,17 @@ MOTION = np.dtype([
 
 def motion_rows(result: FrameResult) -> Rows:
     """Fill one row for each motion."""
-    rows = np.zeros(len(result.segmentation.motions), MOTION)
-    rows['dt'] = (result.stamp - result.previous_stamp) / 1e9
-    for row, motion in zip(rows, result.segmentation.motions):
-        row['id'], row['count'], row['kind'] = motion.id, motion.count, motion.kind.code
-        row['dimension'] = motion.dimension if np.isfinite(motion.dimension) else 0.0
-        row['residual'] = motion.residual if np.isfinite(motion.residual) else NO_RESIDUAL
-        row['world'], row['moving'], row['box'] = motion.is_world, motion.moving, motion.box
-        if np.isfinite(motion.fundamental).all():
-            for name, value in zip(_F, motion.fundamental.ravel()):
-                row[name] = value
-    return rows
+    seconds = (result.stamp - result.previous_stamp) / 1e9
+    return np.array([_row(motion, seconds) for motion in result.motions], MOTION)
+
+
+def _row(motion: Motion, seconds: float) -> tuple[Any, ...]:
+    """Return the values of a motion in the order of the fields."""
+    known = np.isfinite(motion.fundamental).all()
+    return (motion.id, motion.count, motion.dimension if isfinite(motion.dimension) else 0.0,
+            motion.kind.code, motion.residual if isfinite(motion.residual) else NO_RESIDUAL,
+            motion.is_world, motion.moving, motion.box, seconds,
+            *(motion.fundamental.ravel().tolist() if known else [0.0] * 9))
 
 
 def motions_cloud(types: Any, header: Any, result: FrameResult) -> Any:

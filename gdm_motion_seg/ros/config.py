@@ -34,6 +34,9 @@ class NodeConfig(PipelineConfig):
     publish_markers: bool = setting(True, 'Whether ~/markers is published.')
     publish_debug_image: bool = setting(
         True, 'Whether ~/debug_image is published; it is made only while somebody subscribes.')
+    drawing_rate_hz: float = setting(
+        15.0, 'Highest rate of ~/markers and ~/debug_image, which are drawn beside the answers; '
+        'of the frames in between the newest is drawn.', low=0.1, high=1000.0, unit='Hz')
     jpeg_quality: int = setting(
         80, 'Quality of ~/debug_image/compressed.', low=1, high=100, unit='%')
     diagnostics_period_s: float = setting(

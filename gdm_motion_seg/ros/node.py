@@ -23,6 +23,7 @@ from gdm_motion_seg.msgs.diagnostics import diagnostics_array
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.drawing import Counted, Drawing, Scene
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
@@ -67,6 +68,7 @@ class MotionSegNode(LifecycleNode):
 
     The callbacks only hand over messages. One worker decodes and tracks, another segments and
     publishes, so that the tracker sees every image while a search takes its time; the newest wins.
+    A third draws what people look at, at a rate of its own.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -78,6 +80,7 @@ class MotionSegNode(LifecycleNode):
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
         self._worker: Relay[Arrival, TrackedImage] | None = None
+        self._drawing: Drawing | None = None
         self._inputs: list[Subscription] = []
         self._reset_service: Any = None
         self._active_since: float | None = None
@@ -166,14 +169,17 @@ class MotionSegNode(LifecycleNode):
     def _make_processor(self) -> FrameProcessor:
         assert self._outputs is not None
         return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics,
-                              self._warn, self._now, self._abandon)
+                              self._warn, self._now, self._abandon, self._draw)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the workers and subscribe."""
+        assert self._outputs is not None
         if self._processor is None:  # the last one was given up
             self._processor = self._make_processor()
         self._processor.reset()
+        self._drawing = Drawing(ros_types(), Counted(self._outputs, self._statistics.count),
+                                lambda: self.config, self._not_drawn)
         self._worker = Relay(self._processor.track, self._processor.answer,
                              self._processor.failed, self._statistics.passed_over)
         self._inputs.append(self.create_subscription(
@@ -299,15 +305,29 @@ class MotionSegNode(LifecycleNode):
         self._active_since = None
         self._statistics.paused()
         worker, self._worker = self._worker, None
-        if worker is None or worker.stop(timeout):
+        finished = worker is None or worker.stop(timeout)
+        drawing, self._drawing = self._drawing, None
+        drawn = drawing is None or drawing.stop(timeout)
+        if finished and drawn:
             return True
         # The frame keeps its threads and its pipeline until it ends; the next activation does not
         # share anything with it.
-        if self._processor is not None:
+        if not finished and self._processor is not None:
             self._processor.close()
             self._processor = None
         self.get_logger().warning(f'gave up a frame that took more than {timeout:g} s')
         return False
+
+    def _draw(self, scene: Scene) -> None:
+        """Let what people look at be drawn beside the answers."""
+        drawing = self._drawing
+        if drawing is not None:
+            drawing.put(scene)
+
+    def _not_drawn(self, error: Exception) -> None:
+        sentence = f'a frame could not be drawn: {type(error).__name__}: {error}'
+        self._statistics.problem('failed', sentence)
+        self._warn(sentence)
 
     def _abandon(self) -> None:
         """Let new frames be answered by another thread."""

@@ -12,43 +12,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
-from gdm_motion_seg.msgs.images import (decode_compressed, decode_image, encode_compressed,
-                                        encode_image, ImageArray)
+from gdm_motion_seg.msgs.images import decode_compressed, decode_image, ImageArray
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
-from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.drawing import Counted, draw as draw_scene, Outputs, Scene
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.tracking.window import TrackedFrame
-from gdm_motion_seg.viz.overlay import draw_overlay
 
 KEYPOINTS = 'keypoints'
 MOTIONS = 'motions'
-MARKERS = 'markers'
-DEBUG_IMAGE = 'debug_image'
-DEBUG_COMPRESSED = 'debug_image/compressed'
 
 PATIENCE_S = 2.0
 """New settings and resets wait so long for the frame that is being segmented; then it is given
 up."""
-
-
-class Outputs(Protocol):
-    """Where the messages go."""
-
-    def wanted(self, name: str) -> bool:
-        """Whether anybody listens to the output."""
-
-    def publish(self, name: str, message: Any) -> None:
-        """Send a message."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +82,20 @@ class FrameProcessor:
         The node's clock in nanoseconds.
     abandon
         Called in the thread of ``track`` when a segmentation is given up.
+    draw
+        Takes what people look at, and must not wait; without it, that is drawn on the way.
 
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
                  statistics: Statistics, warn: Callable[[str], None], now: Callable[[], int],
-                 abandon: Callable[[], None] = lambda: None) -> None:
+                 abandon: Callable[[], None] = lambda: None,
+                 draw: Callable[[Scene], None] | None = None) -> None:
         """Make the pipeline."""
+        self._draw = draw or self._draw_here
         self._config = config
         self._types = types
-        self._outputs = outputs
+        self._outputs = Counted(outputs, statistics.count)
         self._statistics = statistics
         self._warn = warn
         self._now = now
@@ -250,29 +239,18 @@ class FrameProcessor:
 
     def _publish(self, image: ImageArray, result: FrameResult, camera: Camera | None,
                  frame_id: str) -> None:
-        wanted, types, publish = self._outputs.wanted, self._types, self._send
+        wanted, types, publish = self._outputs.wanted, self._types, self._outputs.publish
         header = header_of(types, result.stamp, frame_id)
         pair = result.correspondences
-        if wanted(KEYPOINTS) or wanted(MARKERS):
-            camera = camera or Camera.guess(pair.image_size)
-            rays = camera.rays(pair.x2)
-            if wanted(KEYPOINTS):
-                publish(KEYPOINTS, keypoints_cloud(types, header, result, rays))
-            if wanted(MARKERS):
-                publish(MARKERS, markers_array(types, header, result, rays, camera.rays(pair.x1)))
+        camera = camera or Camera.guess(pair.image_size)
+        if wanted(KEYPOINTS):
+            publish(KEYPOINTS, keypoints_cloud(types, header, result, camera.rays(pair.x2)))
         if wanted(MOTIONS):
             publish(MOTIONS, motions_cloud(types, header, result))
-        if wanted(DEBUG_IMAGE) or wanted(DEBUG_COMPRESSED):
-            overlay = draw_overlay(image, result)
-            if wanted(DEBUG_IMAGE):
-                publish(DEBUG_IMAGE, encode_image(types, header, overlay))
-            if wanted(DEBUG_COMPRESSED):
-                publish(DEBUG_COMPRESSED,
-                        encode_compressed(types, header, overlay, self._config.jpeg_quality))
+        self._draw(Scene(image, result, camera, frame_id))
 
-    def _send(self, name: str, message: Any) -> None:
-        self._outputs.publish(name, message)
-        self._statistics.count('published')
+    def _draw_here(self, scene: Scene) -> None:
+        draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)
 
     def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
         """Return the calibration if there is one and it belongs to the image."""

@@ -10,20 +10,20 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from gdm_motion_seg.ros import processor
+from gdm_motion_seg.ros import drawing, processor
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.qos import OUTPUT_QOS
 
 _TOPICS = {processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
-           processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
-           processor.DEBUG_COMPRESSED: CompressedImage}
-_SWITCHES = {processor.MOTIONS: 'publish_motions', processor.MARKERS: 'publish_markers',
-             processor.DEBUG_IMAGE: 'publish_debug_image',
-             processor.DEBUG_COMPRESSED: 'publish_debug_image'}
+           drawing.MARKERS: MarkerArray, drawing.DEBUG_IMAGE: Image,
+           drawing.DEBUG_COMPRESSED: CompressedImage}
+_SWITCHES = {processor.MOTIONS: 'publish_motions', drawing.MARKERS: 'publish_markers',
+             drawing.DEBUG_IMAGE: 'publish_debug_image',
+             drawing.DEBUG_COMPRESSED: 'publish_debug_image'}
 
 
 class Publishers:
-    """The :class:`~gdm_motion_seg.ros.processor.Outputs` of a node."""
+    """The :class:`~gdm_motion_seg.ros.drawing.Outputs` of a node."""
 
     def __init__(self, node: LifecycleNode, config: Callable[[], NodeConfig]) -> None:
         """Make the publishers."""

@@ -1,8 +1,16 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A frame with its motions drawn over it."""
+"""
+A frame with its answer drawn over it.
 
+What moves stands out: each body has a tinted outline, a box and a tag with its id and how sure it
+is that it moves. The static world is thin grey dots, wrong matches are hardly visible. The same
+frame and answer always give the same picture.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
 import math
 from typing import NamedTuple
 
@@ -12,9 +20,12 @@ import numpy.typing as npt
 
 from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
 from gdm_motion_seg.pipeline import FrameResult
-from gdm_motion_seg.viz.colors import Bgr, is_second_round, motion_bgr, OUTLIER_BGR
+from gdm_motion_seg.segmentation.result import Motion, OUTLIER, WORLD
+from gdm_motion_seg.viz.colors import Bgr, is_second_round, motion_bgr
 
 Image = npt.NDArray[np.uint8]
+Instances = npt.NDArray[np.int32]
+Contours = list[npt.NDArray[np.int32]]
 
 REFERENCE_PIXELS = 640 * 480
 """Lines and letters have their plain size in images of so many pixels and grow with them."""
@@ -22,6 +33,16 @@ MIN_SCALE = 0.6
 """Smaller letters cannot be read."""
 SHIFT = 3
 """Fractional bits of drawn coordinates: lines end where tracks do, not at the next pixel."""
+COARSE = 4
+"""Outlines of bodies without a mask are found in an image smaller by this factor."""
+REACH_PX = 24.0
+"""Tracks at most about twice this apart, at scale 1, share an outline."""
+SMOOTH = 7
+"""Neighbouring points over which an outline is averaged."""
+TINT = 0.30
+"""Share of the body's colour inside of its outline."""
+MAX_BODY_LINES = 6
+"""Bodies that the legend lists; it counts the others."""
 WHITE: Bgr = (255, 255, 255)
 BLACK: Bgr = (0, 0, 0)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
@@ -37,9 +58,21 @@ class LegendLine(NamedTuple):
     """Whether dots and swatch are rings: the colour was given before."""
 
 
-def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult) -> Image:
+@dataclass(frozen=True)
+class _Region:
+    """Where a body is in the image: outlines in pixels of the whole image."""
+
+    left: int
+    top: int
+    mask: Image
+    """255 inside of the body; its first pixel is (left, top) of the image."""
+    outlines: Contours
+
+
+def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
+                 instances: Instances | None = None) -> Image:
     """
-    Draw flow vectors in the motions' colours and a legend.
+    Draw what moves, the tracks and a legend over a frame.
 
     Parameters
     ----------
@@ -47,6 +80,9 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult) -> Image:
         The newer frame of the result's pair; grey, BGR or BGRA of 8 or 16 bits.
     result :
         What the pipeline said about it.
+    instances :
+        (height, width) id of the body at each pixel where dense masks are known; 0 and less is
+        no body. Without it, a body's outline surrounds its tracks.
 
     Returns
     -------
@@ -56,31 +92,59 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult) -> Image:
     """
     canvas = to_bgr(image)
     scale = max(MIN_SCALE, math.sqrt(canvas.shape[0] * canvas.shape[1] / REFERENCE_PIXELS))
-    points, labels = result.correspondences, result.segmentation.labels
-    _draw_outliers(canvas, points, np.flatnonzero(labels < 0), scale)
-    for motion in result.segmentation.motions:
-        _draw_flow(canvas, points, motion.members, motion_bgr(motion.id),
-                   is_second_round(motion.id), scale)
+    points, labels = result.correspondences, result.labels
+    if instances is not None and instances.shape != canvas.shape[:2]:
+        instances = cv2.resize(instances, canvas.shape[1::-1], interpolation=cv2.INTER_NEAREST)
+    _stamp(canvas, points.x2[labels == OUTLIER], _disc(0.4 * scale), motion_bgr(OUTLIER))
+    _stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), motion_bgr(WORLD))
+    bodies = [motion for motion in result.motions if not motion.is_world]
+    if instances is not None:
+        # A mask may outlive its tracks, and so show a body that has no motion now.
+        regions = {body: _mask_region(instances, body) for body in _ids_in(instances)}
+    else:
+        regions = {body.id: _tracks_region(canvas, points.x2[body.members], scale)
+                   for body in bodies}
+    for body_id, region in regions.items():
+        if region is not None:
+            _draw_region(canvas, region, motion_bgr(body_id), scale)
+    for body in bodies:
+        _draw_tracks(canvas, points, body.members, body.id, scale)
+    # Boxes and tags last: tracks of one body must not hide the tag of another.
+    for body in bodies:
+        _draw_box(canvas, body, scale)
+    for body in bodies:
+        _draw_tag(canvas, body, scale)
     _draw_legend(canvas, legend_lines(result), scale)
     return canvas
 
 
 def legend_lines(result: FrameResult) -> list[LegendLine]:
-    """Return the lines of the legend: one a motion, the outliers, the pair."""
-    s = result.segmentation
-    lines = [LegendLine(motion_bgr(m.id), f'{m.id}  {m.count} points, {m.kind.value}',
-                        is_second_round(m.id)) for m in s.motions]
-    outliers = int(np.count_nonzero(s.labels < 0))
-    if outliers:
-        lines.append(LegendLine(OUTLIER_BGR, f'-  {outliers} outliers'))
+    """Return the lines of the legend: what moves, each body, the rest of the tracks, the pair."""
+    lines: list[LegendLine] = []
+    bodies = [m for m in result.motions if not m.is_world]
     if result.has_pair:
+        said = {0: 'nothing moves', 1: '1 body moves'}
+        lines.append(LegendLine(None, said.get(len(bodies), f'{len(bodies)} bodies move')))
+    for m in bodies[:MAX_BODY_LINES]:
+        lines.append(LegendLine(motion_bgr(m.id), f'{m.id}  {m.count} points, {m.kind.value}',
+                                is_second_round(m.id)))
+    if len(bodies) > MAX_BODY_LINES:
+        lines.append(LegendLine(None, f'and {len(bodies) - MAX_BODY_LINES} more'))
+    if result.has_pair:
+        still = int(np.count_nonzero(result.labels == WORLD))
+        wrong = int(np.count_nonzero(result.labels == OUTLIER))
+        lines.append(LegendLine(motion_bgr(WORLD), f'world {still}, outliers {wrong}'))
         seconds = (result.stamp - result.previous_stamp) / 1e9
-        took = f'; took {1e3 * sum(result.seconds.values()):.0f} ms' if result.seconds else ''
         frames = f'{result.gap} frame' + ('s' if result.gap > 1 else '')
-        lines.append(LegendLine(None, f'gap {frames}, {seconds:.2f} s{took}'))
+        lines.append(LegendLine(None, f'gap {frames}, {seconds:.2f} s'))
     if result.reason:
         lines.append(LegendLine(None, result.reason))
     return lines
+
+
+def tag_text(motion: Motion) -> str:
+    """Return what stands at a body: its id and how sure it is that it moves."""
+    return f'{motion.id}  {100 * motion.moving:.0f}%'
 
 
 def to_bgr(image: npt.NDArray[np.generic]) -> Image:
@@ -95,37 +159,150 @@ def to_bgr(image: npt.NDArray[np.generic]) -> Image:
     return np.array(pixels, np.uint8)
 
 
-def _segments(points: Correspondences, index: IntArray) -> npt.NDArray[np.int32]:
-    """Return (N, 2, 2) flow vectors in fixed-point pixels, cut off far outside of the image."""
-    ends = np.stack([points.x1[index], points.x2[index]], axis=1)
-    limit = 4.0 * max(points.image_size)
-    return np.rint(np.clip(ends, -limit, limit) * (1 << SHIFT)).astype(np.int32)
+@lru_cache(maxsize=64)
+def _disc(radius: float, inner: float = -1.0) -> IntArray:
+    """Return (P, 2) pixel offsets of a disc, or of a ring outside of the inner radius."""
+    reach = math.ceil(radius)
+    grid = np.mgrid[-reach:reach + 1, -reach:reach + 1].reshape(2, -1).T[:, ::-1]
+    distance = np.hypot(*grid.T)
+    return np.ascontiguousarray(grid[(distance <= radius + 0.5) & (distance > inner)], np.int64)
 
 
-def _draw_outliers(canvas: Image, points: Correspondences, index: IntArray,
-                   scale: float) -> None:
-    if len(index):
-        segments, thick = list(_segments(points, index)), max(1, round(0.7 * scale))
-        cv2.polylines(canvas, segments, False, OUTLIER_BGR, thick, cv2.LINE_AA, SHIFT)
+def _stamp(canvas: Image, at: npt.NDArray[np.float64], offsets: IntArray, colour: Bgr) -> None:
+    """Put the same dot at many places at once."""
+    height, width = canvas.shape[:2]
+    margin = int(offsets.max(initial=0))
+    centre = _pixels(at, canvas)
+    # A dot that the border cuts is not worth a check of every pixel of every dot.
+    whole = ((centre >= margin) & (centre < (width - margin, height - margin))).all(axis=1)
+    start = centre[whole] @ (1, width)
+    flat = (start[:, None] + offsets @ (1, width)).ravel()
+    canvas.reshape(-1, 3)[flat] = colour
 
 
-def _draw_flow(canvas: Image, points: Correspondences, index: IntArray, colour: Bgr,
-               hollow: bool, scale: float) -> None:
-    """Draw vectors with a dot at the newer end, on a dark rim that sets them off."""
-    if not len(index):
+def _pixels(at: npt.NDArray[np.float64], canvas: Image) -> IntArray:
+    """Round positions to pixels; what lies far outside is brought near enough not to overflow."""
+    limit = 4.0 * max(canvas.shape)
+    return np.rint(np.clip(at, -limit, limit)).astype(np.int64)
+
+
+def _ids_in(instances: Instances) -> list[int]:
+    """Return the ids of the bodies in a mask."""
+    return [int(i) for i in np.flatnonzero(np.bincount(np.maximum(instances, 0).ravel())) if i]
+
+
+def _mask_region(instances: Instances, body: int) -> _Region | None:
+    """Return where a dense mask shows a body."""
+    mask = (instances == body).view(np.uint8)
+    left, top, width, height = cv2.boundingRect(mask)
+    if not width:
+        return None
+    part = np.multiply(mask[top:top + height, left:left + width], 255, dtype=np.uint8)
+    outlines, _ = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_TC89_L1,
+                                   offset=(left, top))
+    return _Region(left, top, part, list(outlines))
+
+
+def _tracks_region(canvas: Image, at: npt.NDArray[np.float64], scale: float) -> _Region | None:
+    """Return the surroundings of a body's tracks: what no gap wider than REACH_PX divides."""
+    height, width = canvas.shape[:2]
+    pixel = _pixels(at, canvas)
+    pixel = pixel[((pixel >= 0) & (pixel < (width, height))).all(axis=1)]
+    if not len(pixel):
+        return None
+    reach = max(2, round(REACH_PX * scale / COARSE))
+    first = pixel.min(axis=0) // COARSE - 2 * reach
+    size = pixel.max(axis=0) // COARSE + 2 * reach + 1 - first
+    coarse = np.zeros((size[1], size[0]), np.uint8)
+    cell = pixel // COARSE - first
+    coarse[cell[:, 1], cell[:, 0]] = 255
+    # Closing, with a margin of a quarter of the reach around the outermost tracks.
+    coarse = cv2.dilate(coarse, _ellipse(reach))
+    coarse = cv2.erode(coarse, _ellipse(reach - reach // 4 - 1))
+    found, _ = cv2.findContours(coarse, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    outlines = [_smooth(contour + first) for contour in found]
+    corner = np.clip(first * COARSE, 0, None)
+    opposite = np.minimum((first + size) * COARSE, (width, height))
+    mask = np.zeros((opposite[1] - corner[1], opposite[0] - corner[0]), np.uint8)
+    cv2.fillPoly(mask, outlines, (255,), offset=(-int(corner[0]), -int(corner[1])))
+    return _Region(int(corner[0]), int(corner[1]), mask, outlines)
+
+
+def _smooth(contour: npt.NDArray[np.generic]) -> npt.NDArray[np.int32]:
+    """Round the corners of a closed contour of coarse pixels, and scale it to the image."""
+    ring = contour.astype(np.float32)
+    width = min(SMOOTH, len(ring))
+    ring = np.concatenate([ring[-width:], ring, ring[:width]])
+    smooth = cv2.blur(ring, (1, 2 * (width // 2) + 1))[width:-width:2]
+    return np.rint(smooth * COARSE + COARSE / 2).astype(np.int32)
+
+
+@lru_cache(maxsize=16)
+def _ellipse(radius: int) -> Image:
+    side = 2 * radius + 1
+    return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)), np.uint8)
+
+
+def _draw_region(canvas: Image, region: _Region, colour: Bgr, scale: float) -> None:
+    """Tint a body and outline it."""
+    height, width = region.mask.shape
+    part = canvas[region.top:region.top + height, region.left:region.left + width]
+    faded = cv2.convertScaleAbs(part, alpha=1 - TINT)
+    cv2.add(faded, (*np.multiply(colour, TINT).tolist(), 0.0), dst=part, mask=region.mask)
+    thick = max(2, round(2 * scale))
+    cv2.polylines(canvas, region.outlines, True, BLACK, thick + 2)
+    cv2.polylines(canvas, region.outlines, True, colour, thick, cv2.LINE_AA)
+
+
+def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body: int,
+                 scale: float) -> None:
+    """Draw a body's tracks: where they come from as a thin line, where they are as a dot."""
+    if not len(members):
         return
-    segments = _segments(points, index)
-    thick, radius, rim = max(1, round(1.4 * scale)), 2.3 * scale, max(2, round(1.4 * scale))
-    layers = [(thick + rim, radius + rim / 2, BLACK), (thick, radius, colour)]
-    if hollow:
-        layers = [(thick + rim, 1.5 * radius + rim / 2, BLACK), (thick, 1.5 * radius, colour),
-                  (0, 0.8 * radius, BLACK)]
-    for width, dot, ink in layers:
-        if width:
-            cv2.polylines(canvas, list(segments), False, ink, width, cv2.LINE_AA, SHIFT)
-        r = round(dot * (1 << SHIFT))
-        for x, y in segments[:, 1].tolist():
-            cv2.circle(canvas, (x, y), r, ink, cv2.FILLED, cv2.LINE_AA, SHIFT)
+    ends = np.stack([points.x1[members], points.x2[members]], axis=1)
+    limit = 4.0 * max(canvas.shape)
+    segments = np.rint(np.clip(ends, -limit, limit) * (1 << SHIFT)).astype(np.int32)
+    colour, radius = motion_bgr(body), 1.6 * scale
+    cv2.polylines(canvas, segments, False, colour, max(1, round(0.7 * scale)), cv2.LINE_AA, SHIFT)
+    inner = 0.6 * radius if is_second_round(body) else -1.0
+    _stamp(canvas, ends[:, 1], _disc(radius, inner), colour)
+
+
+def _box(canvas: Image, body: Motion) -> tuple[int, int, int, int]:
+    """Return a body's box within the image."""
+    height, width = canvas.shape[:2]
+    bounds = (width, height, width, height)
+    left, top, right, bottom = (int(min(max(value, 0.0), bound - 1.0))
+                                for value, bound in zip(body.box, bounds))
+    return left, top, right, bottom
+
+
+def _draw_box(canvas: Image, body: Motion, scale: float) -> None:
+    left, top, right, bottom = _box(canvas, body)
+    cv2.rectangle(canvas, (left, top), (right, bottom), motion_bgr(body.id),
+                  max(1, round(scale)))
+
+
+def _draw_tag(canvas: Image, body: Motion, scale: float) -> None:
+    """Write id and certainty on a plate of the body's colour above its box, or inside of it."""
+    left, top, _, _ = _box(canvas, body)
+    size, thick, pad = 0.5 * scale, max(1, round(scale)), round(3 * scale)
+    (wide, high), _ = cv2.getTextSize(tag_text(body), FONT, size, thick)
+    left = max(0, min(left, canvas.shape[1] - wide - 2 * pad))
+    if top >= high + 2 * pad:
+        top -= high + 2 * pad
+    colour = motion_bgr(body.id)
+    cv2.rectangle(canvas, (left, top), (left + wide + 2 * pad, top + high + 2 * pad), colour,
+                  cv2.FILLED)
+    ink = BLACK if _luminance(colour) > 110 else WHITE
+    cv2.putText(canvas, tag_text(body), (left + pad, top + high + pad), FONT, size, ink, thick,
+                cv2.LINE_AA)
+
+
+def _luminance(colour: Bgr) -> float:
+    """Return the luma of ITU-R BT.601, 0 to 255."""
+    blue, green, red = colour
+    return 0.114 * blue + 0.587 * green + 0.299 * red
 
 
 def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:
@@ -133,9 +310,9 @@ def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:
     if not lines:
         return
     width = canvas.shape[1]
-    size, thick = 0.45 * scale, max(1, round(scale))
-    pad, step = round(6 * scale), round(17 * scale)
-    indent = round(18 * scale)
+    size, thick = 0.4 * scale, max(1, round(scale))
+    pad, step = round(5 * scale), round(15 * scale)
+    indent = round(16 * scale)
     longest = max(cv2.getTextSize(text, FONT, size, thick)[0][0] for _, text, _ in lines)
     # A long reason is written smaller rather than beyond the edge of a small image.
     room = max(1, width - 3 * pad - indent)
@@ -143,16 +320,16 @@ def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:
         size *= room / longest
         longest = room
     box = canvas[:2 * pad + step * len(lines), :3 * pad + indent + longest]
-    np.multiply(box, 0.35, out=box, casting='unsafe')
+    cv2.convertScaleAbs(box, dst=box, alpha=0.35)
     for row, (colour, text, hollow) in enumerate(lines):
         middle, left = pad + step * row + step // 2, pad
         if colour is not None:
-            half = round(5 * scale)
+            half = round(4 * scale)
             cv2.rectangle(canvas, (pad, middle - half), (pad + 2 * half, middle + half), colour,
                           cv2.FILLED)
             if hollow:
                 cv2.circle(canvas, (pad + half, middle), half // 2, BLACK, cv2.FILLED,
                            cv2.LINE_AA)
             left += indent
-        cv2.putText(canvas, text, (left, middle + round(5 * scale)), FONT, size, WHITE, thick,
+        cv2.putText(canvas, text, (left, middle + round(4 * scale)), FONT, size, WHITE, thick,
                     cv2.LINE_AA)

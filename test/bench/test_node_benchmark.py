@@ -22,10 +22,18 @@ def test_no_answer_at_all_is_infinitely_late():
     assert node.summarise([], 30.0)['latency_p50_over_period'] == float('inf')
 
 
+def test_what_looking_costs_is_told_as_a_share_of_what_it_is_without():
+    alone = {'frames_answered': 0.8, 'latency_p95_over_period': 2.0}
+    viewed = {'frames_answered': 0.6, 'latency_p95_over_period': 3.0}
+    figures = node.compare_viewed(alone, viewed)
+    assert figures == pytest.approx({'frames_answered_viewed': 0.75, 'latency_p95_viewed': 1.5})
+
+
 def test_a_short_scene_is_played_through_the_node(monkeypatch):
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
-    monkeypatch.setattr(node, 'OPTIONS', SceneOptions('small_mover', 40, (320, 240), 10.0))
+    monkeypatch.setattr(node, 'OPTIONS', SceneOptions('small_mover', 20, (320, 240), 10.0))
     report = node.run(argparse.Namespace())
-    assert len(report['rows']) == 40
+    assert len(report['rows']) == 20
     assert report['summary']['gdm']['frames_answered'] > 0.0
     assert report['summary']['gdm']['cpu_cores'] > 0.0
+    assert report['summary']['gdm']['frames_answered_viewed'] > 0.0

@@ -51,6 +51,8 @@ NOT_RUN = {
     'rosdep install': 'it wants ROS 2 with rosdep, and the network',
     'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
                     'another folder',
+    'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
+    'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
     'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
@@ -69,6 +71,8 @@ SMALLER = {
     'make fuzz': ['FUZZ_INPUTS=20', 'JOBS=1'],
     'python -m pytest test/synth': ['-k', 'truth'],
     'gdm-motion-seg synth': ['--frames', '6'],
+    'gdm-motion-seg view': ['--end', '--frames', '2', '--port', '0', '--no-browser'],
+    'gdm-motion-seg demo': ['--scene', 'two_movers', '--frames', '20', '--size', '320x240'],
     'gdm-motion-seg bench hopkins155': [*ONE_RUN, *FEW_METHODS],
     'gdm-motion-seg bench adelaide': [*ONE_RUN, *FEW_METHODS],
     'gdm-motion-seg bench kt3dmoseg': [*ONE_RUN, *FEW_METHODS],
@@ -197,8 +201,9 @@ def shorten_measurements(monkeypatch):
                                                    n_restarts=2))
 
 
-PACKAGES = {'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
-            'batch': ['distributed', 'pyarrow'],
+PACKAGES = {'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
+            'view drive.mp4 --rerun': ['rerun'], 'batch': ['distributed', 'pyarrow'],
+            'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
             'docs/images/make_collapsing_cloud.py': ['matplotlib']}
 """Packages that some commands need, and not everybody has."""
@@ -210,7 +215,7 @@ def run_own(words, monkeypatch):
     shorten_measurements(monkeypatch)
     if len(words) == 2 or words[2] == 'NAME':
         words = [*words[:2], '--help']  # it is only named, not what it is to work on
-    elif words[1] not in ('bench', 'replay'):
+    elif words[1] not in ('bench', 'replay', 'completion'):
         words = [*words, '--overwrite']
     try:
         assert main(words[1:]) == 0

@@ -28,15 +28,17 @@ POINTS = np.array([[10.0, 20.0], [100.0, 50.0], [300.0, 400.0], [600.0, 30.0]])
 
 
 def a_result():
-    """Return two motions, one of them without F, and an outlier far from both."""
+    """Return the world, a body without F, and an outlier far from both."""
     nothing = np.full((3, 3), np.nan)
     motions = (
-        Motion(7, np.array([0, 1]), MotionKind.GENERAL, '', np.arange(9.0).reshape(3, 3), nothing,
-               dimension=5.5, residual=0.3, threshold=1.0),
-        Motion(3, np.array([2]), MotionKind.TOO_FEW, 'one point', nothing, nothing,
-               dimension=float('nan'), residual=float('nan'), threshold=float('nan')))
-    segmentation = MotionSegmentation(np.array([0, 0, 1, -1]), motions,
-                                      np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4))
+        Motion(0, np.array([0, 1]), MotionKind.GENERAL, '', np.arange(9.0).reshape(3, 3), nothing,
+               dimension=5.5, residual=0.3, threshold=1.0, box=(10.0, 20.0, 100.0, 50.0)),
+        Motion(7, np.array([2]), MotionKind.TOO_FEW, 'one point', nothing, nothing,
+               dimension=float('nan'), residual=float('nan'), threshold=float('nan'),
+               box=(300.0, 400.0, 300.0, 400.0), moving=0.75))
+    segmentation = MotionSegmentation(
+        np.array([0, 0, 7, -1]), motions, np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4),
+        moving=np.array([0.0, 0.0, 0.75, 0.5]))
     pair = Correspondences.from_arrays(POINTS - 2, POINTS, SIZE, [11, 12, 2**40 + 13, 14])
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
 
@@ -69,24 +71,29 @@ def test_keypoints_can_be_read_field_by_field():
     types, result = rosbags_types(), a_result()
     rows = rows_from_cloud(messages(types, result)['sensor_msgs/msg/PointCloud2 keypoints'])
     assert rows.dtype.names == ('x', 'y', 'z', 'u', 'v', 'u_prev', 'v_prev', 'label', 'track_id',
-                                'residual', 'rgb')
+                                'residual', 'moving', 'rgb')
     np.testing.assert_array_equal(np.stack([rows['u'], rows['v']], axis=1), POINTS)
     np.testing.assert_array_equal(np.stack([rows['u_prev'], rows['v_prev']], axis=1), POINTS - 2)
-    np.testing.assert_array_equal(rows['label'], [7, 7, 3, -1])
+    np.testing.assert_array_equal(rows['label'], [0, 0, 7, -1])
     np.testing.assert_array_equal(rows['track_id'], [11, 12, 13, 14])
     np.testing.assert_array_equal(rows['residual'], np.array([0.1, 0.2, -1, -1], np.float32))
     np.testing.assert_allclose(rows['x'], (POINTS[:, 0] - 320) / 768, rtol=1e-6)
     np.testing.assert_array_equal(rows['z'], 1)
-    red, green, blue = motion_rgb(7)
-    assert rows['rgb'].view(np.uint32)[0] == red << 16 | green << 8 | blue
+    np.testing.assert_array_equal(rows['moving'], [0, 0, 0.75, 0.5])
+    for row, motion_id in ((0, 0), (2, 7), (3, -1)):
+        red, green, blue = motion_rgb(motion_id)
+        assert rows['rgb'].view(np.uint32)[row] == red << 16 | green << 8 | blue
 
 
 def test_motions_can_be_read_field_by_field():
     rows = rows_from_cloud(messages(rosbags_types(), a_result())
                            ['sensor_msgs/msg/PointCloud2 motions'])
-    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'box', 'dt',
-                                *(f'f{i}{j}' for i in range(3) for j in range(3)))
-    np.testing.assert_array_equal(rows['id'], [7, 3])
+    assert rows.dtype.names == (
+        'id', 'count', 'dimension', 'kind', 'residual', 'world', 'moving', 'box', 'dt',
+        *(f'f{i}{j}' for i in range(3) for j in range(3)))
+    np.testing.assert_array_equal(rows['id'], [0, 7])
+    np.testing.assert_array_equal(rows['world'], [1, 0])
+    np.testing.assert_array_equal(rows['moving'], [0, 0.75])
     np.testing.assert_array_equal(rows['count'], [2, 1])
     np.testing.assert_array_equal(rows['kind'], [0, 3])
     np.testing.assert_array_equal(rows['dimension'], [5.5, 0])
@@ -97,15 +104,30 @@ def test_motions_can_be_read_field_by_field():
     assert rows.dtype['f00'] == np.float64
 
 
+def body_of(n_points, **changes):
+    """Return a result in which a body holds every point, spread over the image."""
+    x2 = np.random.default_rng(0).uniform((0, 0), SIZE, (n_points, 2))
+    nothing = np.full((3, 3), np.nan)
+    body = Motion(5, np.arange(n_points), MotionKind.GENERAL, '', nothing, nothing, 5.0, 0.1, 1.0,
+                  moving=0.9, **changes)
+    segmentation = MotionSegmentation(np.full(n_points, 5), (body,), np.zeros(n_points),
+                                      np.ones(n_points), moving=np.full(n_points, 0.9))
+    pair = Correspondences.from_arrays(x2 - 2, x2, SIZE)
+    return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
+
+
 def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():
-    types, result = rosbags_types(), a_result()
+    types, result = rosbags_types(), body_of(4)
     rays = np.ones((4, 3))
     rays[2] = np.nan
     header = header_of(types, STAMP, 'camera')
     rows = rows_from_cloud(keypoints_cloud(types, header, result, rays))
     assert [rows[name][2] for name in 'xyz'] == [0, 0, 0]
-    lines = markers_array(types, header, result, rays, np.ones((4, 3))).markers
-    assert sum(len(marker.points) for marker in lines) == 6
+    markers = markers_array(types, header, result, rays, np.ones((4, 3))).markers
+    flow = next(marker for marker in markers if marker.ns == 'flow')
+    assert len(flow.points) == 2 * 3
+    rays[:] = np.nan
+    assert len(markers_array(types, header, result, rays, rays).markers) == 1
 
 
 @pytest.mark.parametrize('result', [a_result(), an_empty_result()], ids=['motions', 'empty'])
@@ -133,12 +155,48 @@ def test_ros_and_rosbags_give_the_same_bytes(result):
         assert bytes(same) == bytes(store.serialize_cdr(without[name], kind)), name
 
 
-def test_markers_begin_by_removing_what_was_drawn_before():
+def test_markers_begin_by_removing_everything_that_was_drawn_before():
     types = rosbags_types()
     markers = messages(types, a_result())['visualization_msgs/msg/MarkerArray'].markers
-    assert markers[0].action == types.Marker.DELETEALL
-    assert len({(m.ns, m.id) for m in markers[1:]}) == len(markers) - 1
-    assert [m.text for m in markers if m.text] == ['7: 2 (general)', '3: 1 (too few points)']
+    # RViz limits DELETEALL to the marker's namespace unless that is empty.
+    assert (markers[0].action, markers[0].ns, markers[0].id) == (types.Marker.DELETEALL, '', 0)
+    assert all(marker.action == types.Marker.ADD for marker in markers[1:])
+
+
+@pytest.mark.parametrize('result', [a_result(), an_empty_result(), body_of(50)])
+def test_no_two_markers_have_the_same_namespace_and_id(result):
+    markers = messages(rosbags_types(), result)['visualization_msgs/msg/MarkerArray'].markers
+    assert len({(m.ns, m.id) for m in markers}) == len(markers)
+
+
+def test_bodies_have_outline_flow_and_name_and_the_world_has_no_marker():
+    markers = messages(rosbags_types(), body_of(50))['visualization_msgs/msg/MarkerArray'].markers
+    assert {(m.ns, m.id) for m in markers} == {('', 0), ('outline', 5), ('flow', 5), ('names', 5)}
+    markers = messages(rosbags_types(), a_result())['visualization_msgs/msg/MarkerArray'].markers
+    assert {m.id for m in markers[1:]} == {7}
+    assert [m.text for m in markers if m.text] == ['7: 75 % moving, 1 points']
+
+
+def test_the_width_of_a_space_is_given_so_that_names_are_not_torn_apart():
+    markers = messages(rosbags_types(), a_result())['visualization_msgs/msg/MarkerArray'].markers
+    name = next(marker for marker in markers if marker.text)
+    assert 0 < name.scale.x < name.scale.z
+
+
+def test_the_markers_of_many_tracks_hold_few_points():
+    built = messages(rosbags_types(), body_of(1500))
+    markers = built['visualization_msgs/msg/MarkerArray'].markers
+    assert sum(len(marker.points) for marker in markers) < 100
+
+
+def test_an_outline_is_closed_and_surrounds_the_body():
+    result = body_of(50)
+    markers = messages(rosbags_types(), result)['visualization_msgs/msg/MarkerArray'].markers
+    outline = next(marker for marker in markers if marker.ns == 'outline').points
+    assert (outline[0].x, outline[0].y) == (outline[-1].x, outline[-1].y)
+    rays = Camera.guess(SIZE).rays(result.correspondences.x2)
+    assert min(p.x for p in outline) == pytest.approx(rays[:, 0].min(), abs=1e-6)
+    assert max(p.y for p in outline) == pytest.approx(rays[:, 1].max(), abs=1e-6)
 
 
 def test_a_stamp_survives_the_way_into_a_header_and_back():

@@ -5,6 +5,7 @@
 
 import importlib.util
 from pathlib import Path
+import shlex
 
 import pytest
 import yaml
@@ -100,7 +101,7 @@ def test_the_topics_of_rviz_follow_the_namespace(module):
     pairs = {tuple(''.join(part.perform(context) for part in side) for side in pair)
              for pair in viewer._Node__remappings}
     assert ('/motion_seg/keypoints', '/robot/motion_seg/keypoints') in pairs
-    assert ('/image', '/cam') in pairs
+    assert ('/motion_seg/debug_image', '/robot/motion_seg/debug_image') in pairs
 
 
 def words_of(context, action):
@@ -123,11 +124,20 @@ def test_the_log_level_is_that_of_the_node_in_its_namespace(module):
         for word in node._Node__ros_arguments])
 
 
-def test_a_relative_image_topic_is_the_same_for_rviz_as_for_the_node(module):
+def prefix_of(context, node):
+    """Return the words that stand before the program of a node."""
+    found = node.process_description.prefix
+    return shlex.split(''.join(part.perform(context) for part in found)) if found else []
+
+
+def test_rviz_takes_its_fixed_frame_from_the_first_image_unless_it_is_given(module):
     context, actions = actions_for(module, rviz='true', namespace='robot', image='cam/image')
-    pairs = {tuple(''.join(part.perform(context) for part in side) for side in pair)
-             for pair in actions[-1]._Node__remappings}
-    assert ('/image', '/robot/cam/image') in pairs
+    assert prefix_of(context, actions[-1])[-2:] == ['gdm_motion_seg.ros.rviz', '/robot/cam/image']
+    context, actions = actions_for(module, rviz='true', image='/cam', fixed_frame='left')
+    assert '-m' not in prefix_of(context, actions[-1])
+    # The first word is the program, which can be found only where RViz is installed.
+    words = [''.join(part.perform(context) for part in word) for word in actions[-1].cmd[1:]]
+    assert words[words.index('-f') + 1] == 'left'
 
 
 def test_a_missing_file_bag_or_rviz_is_said_before_anything_starts(module, monkeypatch):

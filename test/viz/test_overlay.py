@@ -11,47 +11,115 @@ import pytest
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
-from gdm_motion_seg.viz.colors import motion_bgr, motion_rgb, OUTLIER_BGR, PALETTE
-from gdm_motion_seg.viz.overlay import draw_overlay, legend_lines
+from gdm_motion_seg.viz.colors import (is_second_round, motion_bgr, motion_rgb, OUTLIER_RGB,
+                                       PALETTE, WORLD_RGB)
+from gdm_motion_seg.viz.overlay import draw_overlay, legend_lines, tag_text
 
 NONE = np.full((3, 3), np.nan)
+BODY = 4
 
 
-def result_for(size, reason=''):
-    """Make a result with two motions of one track each, below the legend, and an outlier."""
+def result_for(size, reason='', body=BODY):
+    """Make a result with a world of two tracks, a body of five below the legend, an outlier."""
     width, height = size
-    x1 = np.array([[0.2, 0.8], [0.5, 0.8], [0.8, 0.8]]) * (width, height)
-    points = Correspondences.from_arrays(x1, x1 + (0.1 * width, 0.0), size)
-    motions = tuple(Motion(i, np.array([k]), kind, '', NONE, NONE, 8.0, 0.1, 1.0) for k, (i, kind)
-                    in enumerate([(0, MotionKind.GENERAL), (4, MotionKind.PLANAR)]))
-    answer = MotionSegmentation(np.array([0, 1, -1]), motions, np.zeros(3), np.ones(3))
+    spread = np.array([[0, 0], [-1, -1], [1, -1], [-1, 1], [1, 1]]) * 0.02 * width
+    x2 = np.vstack([np.array([[0.2, 0.8], [0.9, 0.8]]) * size,
+                    np.array([0.5, 0.8]) * size + spread, np.array([[0.8, 0.6]]) * size])
+    points = Correspondences.from_arrays(x2 - (0.03 * width, 0.0), x2, size)
+    members = [np.array([0, 1]), np.arange(2, 7)]
+    motions = tuple(Motion(i, m, kind, '', NONE, NONE, 8.0, 0.1, 1.0, moving=moving,
+                           box=(*x2[m].min(axis=0), *x2[m].max(axis=0)))
+                    for i, m, kind, moving in zip((0, body), members, (
+                        MotionKind.GENERAL, MotionKind.PLANAR), (0.0, 0.87)))
+    labels = np.array([0, 0, *[body] * 5, -1])
+    answer = MotionSegmentation(labels, motions, np.zeros(8), np.ones(8), moving=labels > 0)
     return FrameResult(1_200_000_000, 1_000_000_000, 6, points, answer, reason,
                        seconds={'track': 0.007, 'segment': 0.005})
 
 
-def middle_of(result, k):
-    x, y = np.rint((result.correspondences.x1[k] + result.correspondences.x2[k]) / 2).astype(int)
+def pixel_of(result, k):
+    x, y = np.rint(result.correspondences.x2[k]).astype(int)
     return y, x
 
 
 @pytest.mark.parametrize('size', [(640, 480), (1920, 1080), (1242, 375), (160, 120), (16, 16)])
-def test_vectors_have_the_colour_of_their_motion_at_every_size(size):
+def test_tracks_have_the_colour_of_their_motion_at_every_size(size):
     result = result_for(size)
     image = np.zeros((size[1], size[0], 3), np.uint8)
     drawn = draw_overlay(image, result)
     assert drawn.shape == image.shape and not image.any()
     if min(size) < 100:
         return
-    for k, motion_id in enumerate((0, 4)):
-        np.testing.assert_allclose(drawn[middle_of(result, k)], motion_bgr(motion_id), atol=40)
+    assert tuple(drawn[pixel_of(result, 0)]) == motion_bgr(0)
+    assert tuple(drawn[pixel_of(result, 2)]) == motion_bgr(BODY)
 
 
-def test_outliers_are_thin_and_grey():
+def drawn_pixels(result, hide):
+    """Count the pixels that disappear when tracks are left out of the picture."""
+    points = result.correspondences
+    away = Correspondences.from_arrays(np.where(hide[:, None], -1e4, points.x1),
+                                       np.where(hide[:, None], -1e4, points.x2), (640, 480))
+    motions = tuple(m for m in result.motions if not hide[m.members].any())
+    without = replace(result, correspondences=away,
+                      segmentation=replace(result.segmentation, motions=motions))
+    black, below = np.zeros((480, 640, 3), np.uint8), np.s_[150:]
+    return int((draw_overlay(black, result)[below] != draw_overlay(black, without)[below])
+               .any(axis=2).sum())
+
+
+def test_a_body_stands_out_and_the_world_and_the_outliers_are_a_few_quiet_pixels():
     result = result_for((640, 480))
-    drawn = draw_overlay(np.zeros((480, 640, 3), np.uint8), result)
-    y, x = middle_of(result, 2)
-    column = drawn[y - 5:y + 6, x].max(axis=1)
-    assert 100 < column.max() <= max(OUTLIER_BGR) and np.count_nonzero(column) <= 3
+    labels = result.labels
+    assert drawn_pixels(result, labels == -1) <= 1
+    assert drawn_pixels(result, labels == 0) <= 2 * 5
+    assert drawn_pixels(result, labels == BODY) > 1000
+
+
+def test_a_body_is_tinted_inside_of_its_outline_and_nowhere_else():
+    result = result_for((640, 480))
+    grey = np.full((480, 640, 3), 100, np.uint8)
+    drawn = draw_overlay(grey, result)
+    y, x = pixel_of(result, 2)
+    between = drawn[y - 6, x + 1].astype(int)
+    expected = 0.7 * 100 + 0.3 * np.array(motion_bgr(BODY))
+    np.testing.assert_allclose(between, expected, atol=1)
+    assert (drawn[y + 60, x] == 100).all()
+
+
+def test_a_dense_mask_gives_the_outline_where_there_is_one():
+    result = result_for((640, 480))
+    instances = np.zeros((480, 640), np.int32)
+    instances[250:300, 400:500] = BODY
+    grey = np.full((480, 640, 3), 100, np.uint8)
+    drawn = draw_overlay(grey, result, instances)
+    expected = 0.7 * 100 + 0.3 * np.array(motion_bgr(BODY))
+    np.testing.assert_allclose(drawn[270, 420], expected, atol=1)
+    assert (drawn[310, 450] == 100).all()
+    y, x = pixel_of(result, 2)
+    assert (drawn[y - 6, x + 1] == 100).all()
+    small = cv2.resize(instances, (320, 240), interpolation=cv2.INTER_NEAREST)
+    np.testing.assert_array_equal(draw_overlay(grey, result, small)[270, 420], drawn[270, 420])
+
+
+def test_a_body_that_only_the_mask_shows_is_drawn_too():
+    result = result_for((640, 480))
+    instances = np.zeros((480, 640), np.int32)
+    instances[250:300, 400:500] = 9
+    grey = np.full((480, 640, 3), 100, np.uint8)
+    drawn = draw_overlay(grey, result, instances)
+    np.testing.assert_allclose(drawn[270, 420], 70 + 0.3 * np.array(motion_bgr(9)), atol=1)
+
+
+def test_a_mask_without_a_pixel_of_the_body_is_no_error():
+    result = result_for((640, 480))
+    grey = np.full((480, 640, 3), 100, np.uint8)
+    assert draw_overlay(grey, result, np.zeros((480, 640), np.int32)).shape == grey.shape
+
+
+def test_how_long_it_took_is_not_in_the_picture():
+    fast, grey = result_for((640, 480)), np.full((480, 640, 3), 100, np.uint8)
+    slow = replace(fast, seconds={'track': 7.0, 'segment': 5.0})
+    np.testing.assert_array_equal(draw_overlay(grey, fast), draw_overlay(grey, slow))
 
 
 @pytest.mark.parametrize('image', [
@@ -63,10 +131,26 @@ def test_every_kind_of_image_can_be_drawn_on(image):
     assert drawn.shape == (120, 160, 3) and drawn.dtype == np.uint8
 
 
-def test_the_legend_tells_id_points_kind_gap_and_time():
+def test_the_legend_says_what_moves_first_and_then_the_rest():
     lines = [line.text for line in legend_lines(result_for((640, 480)))]
-    assert lines == ['0  1 points, general', '4  1 points, planar', '-  1 outliers',
-                     'gap 6 frames, 0.20 s; took 12 ms']
+    assert lines == ['1 body moves', '4  5 points, planar', 'world 2, outliers 1',
+                     'gap 6 frames, 0.20 s']
+    assert tag_text(result_for((640, 480)).motions[1]) == '4  87%'
+
+
+def test_the_legend_says_that_nothing_moves():
+    result = result_for((640, 480))
+    still = replace(result, segmentation=replace(result.segmentation,
+                                                 motions=result.motions[:1]))
+    assert legend_lines(still)[0].text == 'nothing moves'
+
+
+def test_the_legend_of_many_bodies_stays_short():
+    result = result_for((640, 480))
+    many = replace(result, segmentation=replace(result.segmentation, motions=tuple(
+        replace(result.motions[1], id=i) for i in range(1, 21))))
+    texts = [line.text for line in legend_lines(many)]
+    assert texts[0] == '20 bodies move' and 'and 14 more' in texts and len(texts) < 12
 
 
 def test_the_legend_of_a_frame_without_a_pair_is_its_reason():
@@ -81,9 +165,13 @@ def test_a_long_reason_stays_within_a_small_image():
     assert drawn.shape == (120, 160, 3)
 
 
-def test_coordinates_far_outside_of_the_image_are_drawn_without_harm():
-    far = replace(result_for((640, 480)), correspondences=Correspondences.from_arrays(
-        [[1e6, -1e6]] * 3, [[-1e6, 1e6]] * 3, (640, 480)))
+@pytest.mark.parametrize('x2', [[-1e6, 1e6], [1e6, -1e6], [639.6, 479.6], [-0.4, -0.4]])
+def test_coordinates_outside_of_the_image_are_drawn_without_harm(x2):
+    result = result_for((640, 480))
+    far = replace(result, correspondences=Correspondences.from_arrays(
+        [[1e6, -1e6]] * 8, [x2] * 8, (640, 480)), segmentation=replace(
+            result.segmentation, motions=tuple(replace(m, box=(*x2, *x2))
+                                               for m in result.motions)))
     assert draw_overlay(np.zeros((480, 640, 3), np.uint8), far).any()
 
 
@@ -106,26 +194,24 @@ def smallest_difference(colours, sight):
 
 
 @pytest.mark.parametrize('sight', SIGHT)
-def test_everybody_can_tell_twelve_motions_and_the_outliers_apart(sight):
+def test_everybody_can_tell_twelve_bodies_the_world_and_the_outliers_apart(sight):
     assert len(set(PALETTE)) == 12
     # About 2 can just be noticed side by side; 15 is no mistake.
-    assert smallest_difference([*PALETTE, motion_rgb(-1)], sight) > 15
+    assert smallest_difference([*PALETTE, WORLD_RGB, OUTLIER_RGB], sight) > 15
 
 
 def test_a_colour_that_comes_again_has_another_mark():
-    result = result_for((640, 480))
-    first, second = (replace(result, segmentation=replace(
-        result.segmentation, motions=tuple(replace(m, id=m.id + shift)
-                                           for m in result.segmentation.motions)))
-                     for shift in (0, len(PALETTE)))
+    first, second = result_for((640, 480), body=1), result_for((640, 480), body=1 + len(PALETTE))
     black = np.zeros((480, 640, 3), np.uint8)
+    assert not is_second_round(1) and is_second_round(1 + len(PALETTE))
     assert [line.hollow for line in legend_lines(first)] == [False] * 4
-    assert [line.hollow for line in legend_lines(second)] == [True, True, False, False]
-    x, y = np.rint(result.correspondences.x2[0]).astype(int)
-    assert draw_overlay(black, first)[y, x].any() and not draw_overlay(black, second)[y, x].any()
+    assert [line.hollow for line in legend_lines(second)] == [False, True, False, False]
+    at = pixel_of(first, 2)
+    assert tuple(draw_overlay(black, first)[at]) == motion_bgr(1)
+    assert tuple(draw_overlay(black, second)[at]) != motion_bgr(1)
 
 
 def test_a_motion_has_the_same_colour_wherever_it_is_asked_for():
     assert motion_rgb(2)[::-1] == motion_bgr(2)
     assert motion_rgb(len(PALETTE) + 1) == motion_rgb(1)
-    assert motion_bgr(-1) == OUTLIER_BGR
+    assert motion_rgb(0) == WORLD_RGB and motion_rgb(-1) == OUTLIER_RGB

