@@ -76,7 +76,7 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
     members = motion.members
     if not np.isfinite(motion.rotation).all() or len(members) < LEAST_POINTS:
         return None
-    inverse = np.linalg.inv(camera_matrix)
+    inverse = np.asarray(np.linalg.inv(camera_matrix), np.float64)
     rays1, rays2 = (_rays(x[members], inverse) for x in (points.x1, points.x2))
     focal = 0.5 * (camera_matrix[0, 0] + camera_matrix[1, 1])
     if not np.isfinite(motion.translation).all():

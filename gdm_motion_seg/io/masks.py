@@ -6,6 +6,7 @@
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.io.folders import write_image
 from gdm_motion_seg.io.frames import Frame
@@ -58,8 +59,8 @@ class MaskFiles:
             if self._instances is not None:
                 write_image(self._instances / name, self._numbered(instances))
 
-    def _numbered(self, instances: IdImage) -> np.ndarray[tuple[int, int], np.dtype[np.uint16]]:
-        out = np.zeros(instances.shape, np.uint16)
+    def _numbered(self, instances: IdImage) -> npt.NDArray[np.uint16]:
+        out: npt.NDArray[np.uint16] = np.zeros(instances.shape, np.uint16)
         for body in np.unique(instances[instances > 0]).tolist():
             number = self._numbers.setdefault(body, len(self._numbers))
             out[instances == body] = min(number, np.iinfo(np.uint16).max)

@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--plots', type=Path, metavar='DIR', help='draw plots into a folder')
     parser.add_argument('--seeds', type=_positive, default=5, metavar='N',
                         help='runs of each pair, of which the median counts (default: 5)')
+    parser.add_argument('--first-seed', type=int, default=0, metavar='N',
+                        help='first seed of the textures of sfm (default: 0)')
     parser.add_argument('--jobs', type=_positive, default=cores(), metavar='N',
                         help='worker processes (default: one a core)')
     parser.add_argument('--methods', default='', metavar='A,B',
