@@ -12,19 +12,29 @@ newer frame. For a body it is the motion relative to the camera.
 from dataclasses import dataclass
 import math
 
+import cv2
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
+from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.segmentation.result import Motion
 
 LEAST_POINTS = 8
 """With fewer points no error of a pose can be stated."""
 ROUNDS = 5
-"""Of the refinement: it starts near its end."""
+"""Of robust fits; they start near their end."""
+MOST_POINTS = 300
+"""Points from which an error is stated; more would only cost time."""
+LEAST_NOISE_PX = 0.25
+"""Smallest noise that is assumed: tracks err together, so residuals show too little of it."""
+FIT_PX = 1.0
+"""A pure rotation with a larger median residual does not explain a motion."""
 LOSS_PX = 0.5
 """Residual in pixels from which on a point counts less."""
 LEAST_SPREAD_PX = 4.0
 """Points that lie closer together show no expansion."""
+SMALL = 1e-6
+"""Step of numerical derivatives."""
 SURE = 2.0
 """An expansion of so many standard deviations counts as one."""
 
@@ -61,38 +71,32 @@ class Contact:
 def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArray
                 ) -> MotionPose | None:
     """
-    Refine the pose of a motion and state its error.
+    Return the pose of a motion with its error.
 
     Parameters
     ----------
     motion :
-        A motion whose ``rotation`` is a start; None is returned if it has none.
+        A motion; None is returned where neither (R, t) nor a pure rotation explains it.
     points :
         The pair's points without lens distortion, to which ``motion.members`` refer.
     camera_matrix :
-        (3, 3) K of both views.
+        (3, 3) K of both views, calibrated.
 
     """
     members = motion.members
-    if not np.isfinite(motion.rotation).all() or len(members) < LEAST_POINTS:
+    if len(members) < LEAST_POINTS:
         return None
+    some = members[::-(-len(members) // MOST_POINTS)]
     inverse = np.asarray(np.linalg.inv(camera_matrix), np.float64)
-    rays1, rays2 = (_rays(x[members], inverse) for x in (points.x1, points.x2))
+    rays1, rays2 = (_rays(x[some], inverse) for x in (points.x1, points.x2))
     focal = 0.5 * (camera_matrix[0, 0] + camera_matrix[1, 1])
-    if not np.isfinite(motion.translation).all():
-        return _turn_only(motion.rotation, rays1, rays2, focal)
+    if motion.kind is MotionKind.NO_PARALLAX:
+        return _turn_only(rays1, rays2, focal, len(members))
+    if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
+        return None
     rotation, t = motion.rotation, motion.translation / np.linalg.norm(motion.translation)
-    for _ in range(ROUNDS):
-        residual, jacobian, basis = _epipolar(rotation, t, rays1, rays2, focal)
-        weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
-        normal = jacobian.T @ (weight[:, None] * jacobian)
-        step = -np.linalg.lstsq(normal, jacobian.T @ (weight * residual), rcond=None)[0]
-        step *= min(1.0, 0.1 / max(float(np.linalg.norm(step)), 1e-12))
-        rotation = rotation_of(step[:3]) @ rotation
-        t = t + basis.T @ step[3:]
-        t /= np.linalg.norm(t)
-    residual, jacobian, _ = _epipolar(rotation, t, rays1, rays2, focal)
-    covariance = _covariance(residual, jacobian)
+    residual, jacobian = _epipolar(rotation, t, rays1, rays2, focal)
+    covariance = _covariance(residual, jacobian) * len(some) / len(members)
     return MotionPose(rotation, t, math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
                       min(180.0, math.degrees(math.sqrt(np.trace(covariance[3:, 3:])))))
 
@@ -149,6 +153,14 @@ def rotation_of(vector: FloatArray) -> FloatArray:
                       + (1.0 - math.cos(angle)) * (cross @ cross))
 
 
+def quaternion(rotation: FloatArray) -> FloatArray:
+    """Return x, y, z, w of a rotation matrix, w not negative."""
+    vector = np.asarray(cv2.Rodrigues(rotation)[0], np.float64).ravel()
+    angle = float(np.linalg.norm(vector))
+    axis = vector / angle if angle > 1e-12 else np.zeros(3)
+    return np.append(math.sin(0.5 * angle) * axis, math.cos(0.5 * angle))
+
+
 def _rays(x: FloatArray, inverse: FloatArray) -> FloatArray:
     return np.column_stack((x, np.ones(len(x)))) @ inverse.T
 
@@ -163,41 +175,45 @@ def _sampson(rotation: FloatArray, t: FloatArray, rays1: FloatArray, rays2: Floa
 
 
 def _epipolar(rotation: FloatArray, t: FloatArray, rays1: FloatArray, rays2: FloatArray,
-              focal: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return residuals, their derivatives by rotation (3) and direction (2), and its basis."""
+              focal: float) -> tuple[FloatArray, FloatArray]:
+    """Return residuals and their derivatives by rotation (3) and direction (2)."""
     residual = _sampson(rotation, t, rays1, rays2, focal)
-    basis = np.linalg.svd(t[None, :])[2][1:]
-    small = 1e-6
-    moved = [(rotation_of(small * axis) @ rotation, t) for axis in np.eye(3)]
-    moved += [(rotation, t + small * axis) for axis in basis]
-    columns = [(_sampson(r, s, rays1, rays2, focal) - residual) / small for r, s in moved]
-    return residual, np.column_stack(columns), basis
+    across = np.linalg.svd(t[None, :])[2][1:]
+    moved = [(rotation_of(SMALL * axis) @ rotation, t) for axis in np.eye(3)]
+    moved += [(rotation, t + SMALL * axis) for axis in across]
+    columns = [(_sampson(r, s, rays1, rays2, focal) - residual) / SMALL for r, s in moved]
+    return residual, np.column_stack(columns)
 
 
-def _turn_only(rotation: FloatArray, rays1: FloatArray, rays2: FloatArray, focal: float
-               ) -> MotionPose:
-    """Return the pose of a motion without parallax."""
-    def residual_of(r: FloatArray) -> FloatArray:
-        turned = rays1 @ r.T
-        return np.asarray(focal * (rays2[:, :2] - turned[:, :2] / turned[:, 2:]).ravel())
-
-    small = 1e-6
+def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
+               ) -> MotionPose | None:
+    """Return the pose of a camera that only turned; None if that does not explain the points."""
+    rotation = np.eye(3)
     for _ in range(ROUNDS):
-        residual = residual_of(rotation)
+        residual = _turn_residual(rotation, rays1, rays2, focal)
         jacobian = np.column_stack([
-            (residual_of(rotation_of(small * axis) @ rotation) - residual) / small
-            for axis in np.eye(3)])
+            (_turn_residual(rotation_of(SMALL * axis) @ rotation, rays1, rays2, focal)
+             - residual) / SMALL for axis in np.eye(3)])
         weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
         normal = jacobian.T @ (weight[:, None] * jacobian)
         step = -np.linalg.lstsq(normal, jacobian.T @ (weight * residual), rcond=None)[0]
         rotation = rotation_of(step) @ rotation
-    covariance = _covariance(residual_of(rotation), jacobian)
+    residual = _turn_residual(rotation, rays1, rays2, focal)
+    if np.median(np.abs(residual)) > FIT_PX:
+        return None
+    covariance = _covariance(residual, jacobian) * len(rays1) / count
     return MotionPose(rotation, np.zeros(3), math.degrees(math.sqrt(np.trace(covariance))), 180.0)
+
+
+def _turn_residual(rotation: FloatArray, rays1: FloatArray, rays2: FloatArray, focal: float
+                   ) -> FloatArray:
+    turned = rays1 @ rotation.T
+    return np.asarray(focal * (rays2[:, :2] - turned[:, :2] / turned[:, 2:]).ravel())
 
 
 def _covariance(residual: FloatArray, jacobian: FloatArray) -> FloatArray:
     """Return the covariance of the parameters; the noise is that of the residuals' middle half."""
-    sigma2 = max(float(np.median(np.abs(residual))) / 0.6745, 1e-3)**2
+    sigma = max(float(np.median(np.abs(residual))) / 0.6745, LEAST_NOISE_PX)
     weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
     normal = jacobian.T @ (weight[:, None] * jacobian)
-    return np.asarray(sigma2 * np.linalg.pinv(normal))
+    return np.asarray(sigma**2 * np.linalg.pinv(normal))

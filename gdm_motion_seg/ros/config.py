@@ -34,6 +34,10 @@ class NodeConfig(PipelineConfig):
     publish_markers: bool = setting(True, 'Whether ~/markers is published.')
     publish_debug_image: bool = setting(
         True, 'Whether ~/debug_image is published; it is made only while somebody subscribes.')
+    mask_dilation_px: int = setting(
+        0, 'Pixels by which moving regions grow in ~/mask.', low=0, high=1000, unit='px')
+    mask_moving_is_white: bool = setting(
+        True, 'Whether ~/mask is 255 on what moves and 0 elsewhere; otherwise the reverse.')
     jpeg_quality: int = setting(
         80, 'Quality of ~/debug_image/compressed.', low=1, high=100, unit='%')
     diagnostics_period_s: float = setting(

@@ -18,6 +18,7 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
+from gdm_motion_seg.msgs.detections import detections_array, vision_messages
 from gdm_motion_seg.msgs.images import (decode_compressed, decode_image, encode_compressed,
                                         encode_image, ImageArray)
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
@@ -26,6 +27,7 @@ from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.dense import DenseOutputs
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.tracking.window import TrackedFrame
 from gdm_motion_seg.viz.overlay import draw_overlay
@@ -33,6 +35,7 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 KEYPOINTS = 'keypoints'
 MOTIONS = 'motions'
 MARKERS = 'markers'
+DETECTIONS = 'detections'
 DEBUG_IMAGE = 'debug_image'
 DEBUG_COMPRESSED = 'debug_image/compressed'
 
@@ -112,6 +115,7 @@ class FrameProcessor:
         self._now = now
         self._abandon = abandon
         self._pipeline = MotionPipeline(config, config.seed)
+        self._dense = self._new_dense()
         self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
         self._answering = threading.Lock()
@@ -213,6 +217,7 @@ class FrameProcessor:
             if reset:
                 self._resets += 1
                 self._pipeline.reset()
+                self._dense = self._new_dense()
         except Exception as error:
             # Settings are checked before they come here. All the same, half of them would be
             # worse than none.
@@ -234,7 +239,11 @@ class FrameProcessor:
     def _replace_pipeline(self, config: NodeConfig) -> None:
         pipeline = MotionPipeline(config, config.seed)
         self._resets += 1
-        self._pipeline = pipeline
+        self._pipeline, self._dense = pipeline, self._new_dense()
+
+    def _new_dense(self) -> DenseOutputs:
+        """Return dense outputs that know nothing; whoever still works with old ones keeps them."""
+        return DenseOutputs(self._types, self._outputs.wanted, self._send)
 
     def _decode(self, message: Any) -> ImageArray:
         stamp = stamp_of(message.header)
@@ -254,14 +263,17 @@ class FrameProcessor:
         header = header_of(types, result.stamp, frame_id)
         pair = result.correspondences
         if wanted(KEYPOINTS) or wanted(MARKERS):
-            camera = camera or Camera.guess(pair.image_size)
-            rays = camera.rays(pair.x2)
+            lens = camera or Camera.guess(pair.image_size)
+            rays = lens.rays(pair.x2)
             if wanted(KEYPOINTS):
                 publish(KEYPOINTS, keypoints_cloud(types, header, result, rays))
             if wanted(MARKERS):
-                publish(MARKERS, markers_array(types, header, result, rays, camera.rays(pair.x1)))
+                publish(MARKERS, markers_array(types, header, result, rays, lens.rays(pair.x1)))
         if wanted(MOTIONS):
-            publish(MOTIONS, motions_cloud(types, header, result))
+            publish(MOTIONS, motions_cloud(types, header, result, camera))
+        if wanted(DETECTIONS):
+            publish(DETECTIONS, detections_array(vision_messages(), header, result))
+        self._dense.publish(image, result, header, self._config)
         if wanted(DEBUG_IMAGE) or wanted(DEBUG_COMPRESSED):
             overlay = draw_overlay(image, result)
             if wanted(DEBUG_IMAGE):

@@ -12,17 +12,20 @@ from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
                                         time_of)
+from gdm_motion_seg.msgs.detections import detections_array
 from gdm_motion_seg.msgs.diagnostics import diagnostics_array, Health, WARN
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.masks import instances_image, mask_image
+from gdm_motion_seg.msgs.motions import motion_rows, motions_cloud
 from gdm_motion_seg.msgs.types import ros_types, rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
 from gdm_motion_seg.viz.colors import motion_rgb
 
 SIZE = (640, 480)
+INSTANCES = np.array([[0, 0, 5], [0, 1_000_000, 5]], np.int32)
 STAMP, PREVIOUS = 5_100_000_000, 5_000_000_000
 POINTS = np.array([[10.0, 20.0], [100.0, 50.0], [300.0, 400.0], [600.0, 30.0]])
 
@@ -32,11 +35,14 @@ def a_result():
     nothing = np.full((3, 3), np.nan)
     motions = (
         Motion(7, np.array([0, 1]), MotionKind.GENERAL, '', np.arange(9.0).reshape(3, 3), nothing,
-               dimension=5.5, residual=0.3, threshold=1.0),
-        Motion(3, np.array([2]), MotionKind.TOO_FEW, 'one point', nothing, nothing,
-               dimension=float('nan'), residual=float('nan'), threshold=float('nan')))
-    segmentation = MotionSegmentation(np.array([0, 0, 1, -1]), motions,
-                                      np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4))
+               dimension=5.5, residual=0.3, threshold=1.0, box=(10.0, 20.0, 100.0, 50.0),
+               moving=0.75),
+        Motion(0, np.array([2]), MotionKind.TOO_FEW, 'one point', nothing, nothing,
+               dimension=float('nan'), residual=float('nan'), threshold=float('nan'),
+               box=(300.0, 400.0, 300.0, 400.0)))
+    segmentation = MotionSegmentation(np.array([7, 7, 0, -1]), motions,
+                                      np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4),
+                                      moving=np.array([0.75, 0.75, 0.0, 0.2]))
     pair = Correspondences.from_arrays(POINTS - 2, POINTS, SIZE, [11, 12, 2**40 + 13, 14])
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
 
@@ -59,6 +65,8 @@ def messages(types, result):
         'visualization_msgs/msg/MarkerArray': markers_array(types, header, result, rays,
                                                             previous_rays),
         'sensor_msgs/msg/Image': encode_image(types, header, picture),
+        'sensor_msgs/msg/Image mask': mask_image(types, header, INSTANCES),
+        'sensor_msgs/msg/Image instances': instances_image(types, header, INSTANCES),
         'sensor_msgs/msg/CompressedImage': encode_compressed(types, header, picture),
         'diagnostic_msgs/msg/DiagnosticArray': diagnostics_array(
             types, header, [Health('a', WARN, 'b', {'c': 'd'})], 'e'),
@@ -69,10 +77,11 @@ def test_keypoints_can_be_read_field_by_field():
     types, result = rosbags_types(), a_result()
     rows = rows_from_cloud(messages(types, result)['sensor_msgs/msg/PointCloud2 keypoints'])
     assert rows.dtype.names == ('x', 'y', 'z', 'u', 'v', 'u_prev', 'v_prev', 'label', 'track_id',
-                                'residual', 'rgb')
+                                'residual', 'moving', 'rgb')
     np.testing.assert_array_equal(np.stack([rows['u'], rows['v']], axis=1), POINTS)
     np.testing.assert_array_equal(np.stack([rows['u_prev'], rows['v_prev']], axis=1), POINTS - 2)
-    np.testing.assert_array_equal(rows['label'], [7, 7, 3, -1])
+    np.testing.assert_array_equal(rows['label'], [7, 7, 0, -1])
+    np.testing.assert_allclose(rows['moving'], [0.75, 0.75, 0.0, 0.2])
     np.testing.assert_array_equal(rows['track_id'], [11, 12, 13, 14])
     np.testing.assert_array_equal(rows['residual'], np.array([0.1, 0.2, -1, -1], np.float32))
     np.testing.assert_allclose(rows['x'], (POINTS[:, 0] - 320) / 768, rtol=1e-6)
@@ -84,9 +93,14 @@ def test_keypoints_can_be_read_field_by_field():
 def test_motions_can_be_read_field_by_field():
     rows = rows_from_cloud(messages(rosbags_types(), a_result())
                            ['sensor_msgs/msg/PointCloud2 motions'])
-    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'box', 'dt',
-                                *(f'f{i}{j}' for i in range(3) for j in range(3)))
-    np.testing.assert_array_equal(rows['id'], [7, 3])
+    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'world', 'moving',
+                                'box', 'dt', *(f'f{i}{j}' for i in range(3) for j in range(3)),
+                                'has_pose', 'rotation', 'translation', 'rotation_error_deg',
+                                'direction_error_deg', 'has_contact', 'contact_s',
+                                'contact_error_s')
+    np.testing.assert_array_equal(rows['id'], [7, 0])
+    np.testing.assert_array_equal(rows['world'], [0, 1])
+    np.testing.assert_array_equal(rows['has_pose'], [0, 0])
     np.testing.assert_array_equal(rows['count'], [2, 1])
     np.testing.assert_array_equal(rows['kind'], [0, 3])
     np.testing.assert_array_equal(rows['dimension'], [5.5, 0])
@@ -95,6 +109,75 @@ def test_motions_can_be_read_field_by_field():
     np.testing.assert_allclose(rows['dt'], 0.1)
     assert rows['f12'].tolist() == [5.0, 0.0]
     assert rows.dtype['f00'] == np.float64
+
+
+def rigid_result(shift=(0.0, 0.0, -0.4)):
+    """Return a body that comes nearer without turning, seen by a camera with K below."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform((-1, -1, 4), (1, 1, 6), (60, 3))
+    x1, x2 = ((p @ CALIBRATED.matrix.T)[:, :2] / p[:, 2:] for p in (points, points + shift))
+    nothing = np.full((3, 3), np.nan)
+    motion = Motion(4, np.arange(60), MotionKind.GENERAL, '', nothing, nothing, 3.0, 0.1, 1.0,
+                    rotation=np.eye(3), translation=np.array(shift))
+    answer = MotionSegmentation(np.full(60, 4), (motion,), np.zeros(60), np.ones(60),
+                                moving=np.ones(60))
+    return FrameResult(STAMP, PREVIOUS, 3, Correspondences.from_arrays(x1, x2, SIZE), answer)
+
+
+CALIBRATED = Camera(np.array([[500.0, 0, 320], [0, 500, 240], [0, 0, 1]]), np.zeros(0), '', SIZE)
+
+
+def test_a_calibrated_motion_has_a_pose_with_its_error_and_a_time_to_contact():
+    row, = motion_rows(rigid_result(), CALIBRATED)
+    assert row['has_pose'] == 2
+    np.testing.assert_allclose(row['rotation'], [0, 0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(row['translation'], [0, 0, -1], atol=1e-9)
+    assert 0 < row['rotation_error_deg'] < 1 and 0 < row['direction_error_deg'] < 10
+    assert row['has_contact'] == 1
+    # 4.6 m away at 4 m/s, give or take the depth of the body.
+    assert row['contact_s'] == pytest.approx(1.15, abs=0.15)
+
+
+def test_without_calibration_there_is_no_pose_and_the_flag_says_so():
+    for camera in (None, Camera.guess(SIZE)):
+        row, = motion_rows(rigid_result(), camera)
+        assert row['has_pose'] == 0 and not row['rotation'].any()
+
+
+def test_a_receding_body_has_no_contact():
+    row, = motion_rows(rigid_result((0.0, 0.0, 0.4)), CALIBRATED)
+    assert row['has_contact'] == 0 and row['contact_s'] == 0
+
+
+def test_instances_are_32_bit_ids_and_the_mask_says_where_they_are():
+    built = messages(rosbags_types(), a_result())
+    image = built['sensor_msgs/msg/Image instances']
+    assert image.encoding == '32SC1' and image.step == 12
+    np.testing.assert_array_equal(np.asarray(image.data).view(np.int32).reshape(2, 3), INSTANCES)
+    mask = built['sensor_msgs/msg/Image mask']
+    assert mask.encoding == 'mono8'
+    np.testing.assert_array_equal(np.asarray(mask.data).reshape(2, 3), 255 * (INSTANCES > 0))
+
+
+class Anything:
+    """Stands in for a message class: every field exists."""
+
+    def __getattr__(self, name):
+        value = Anything()
+        setattr(self, name, value)
+        return value
+
+
+def test_detections_are_the_boxes_of_bodies_and_not_of_the_world():
+    from types import SimpleNamespace
+    vision = SimpleNamespace(Detection2DArray=Anything, Detection2D=Anything,
+                             ObjectHypothesisWithPose=Anything)
+    detection, = detections_array(vision, 'header', a_result()).detections
+    assert detection.id == '7' and detection.header == 'header'
+    assert (detection.bbox.center.position.x, detection.bbox.center.position.y) == (55.0, 35.0)
+    assert (detection.bbox.size_x, detection.bbox.size_y) == (90.0, 30.0)
+    hypothesis = detection.results[0].hypothesis
+    assert hypothesis.class_id == 'moving' and hypothesis.score == 0.75
 
 
 def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():
@@ -138,7 +221,7 @@ def test_markers_begin_by_removing_what_was_drawn_before():
     markers = messages(types, a_result())['visualization_msgs/msg/MarkerArray'].markers
     assert markers[0].action == types.Marker.DELETEALL
     assert len({(m.ns, m.id) for m in markers[1:]}) == len(markers) - 1
-    assert [m.text for m in markers if m.text] == ['7: 2 (general)', '3: 1 (too few points)']
+    assert [m.text for m in markers if m.text] == ['7: 2 (general)', '0: 1 (too few points)']
 
 
 def test_a_stamp_survives_the_way_into_a_header_and_back():
