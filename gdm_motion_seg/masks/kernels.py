@@ -38,7 +38,9 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
     well the colours agree (``colour_px``: standard deviation in grey levels).
     """
     h, w = lab.shape[:2]
-    factor = -0.5 / (colour_px * colour_px)
+    factor = 0.5 * STEPS / (colour_px * colour_px)
+    table = np.exp(-np.arange(STEPS * LARGEST + 1) / STEPS).astype(np.float32)
+    table[STEPS * LARGEST] = 0.0
     for y in range(h):
         for x in range(w):
             u = min(max(x + flow[y, x, 0], 0.0), w - 1.001)
@@ -51,7 +53,7 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
                 d = (p * older[j, i, c] + q * older[j, i + 1, c] + r * older[j + 1, i, c]
                      + s * older[j + 1, i + 1, c]) - lab[y, x, c]
                 difference += d * d
-            gate = math.exp(factor * difference)
+            gate = table[min(int(factor * difference), STEPS * LARGEST)]
             for c in range(4):
                 out[y, x, c] = gate * (p * memory[j, i, c] + q * memory[j, i + 1, c]
                                        + r * memory[j + 1, i, c] + s * memory[j + 1, i + 1, c])
@@ -71,20 +73,25 @@ def world_residual(flow: FloatImage, carried: FloatImage, degree: int, cx: Float
     the leaky sum of the residual flow along each pixel's path, and the number of frames in it.
     """
     h, w = flow.shape[:2]
+    # Along a row the polynomial depends on x alone: its coefficients are those of powers of a.
+    px, py = np.empty(degree + 1), np.empty(degree + 1)
     for y in range(h):
         b = (2.0 * y - h) / w
+        k = 0
+        for i in range(degree + 1):
+            px[i], py[i], power = 0.0, 0.0, 1.0
+            for _ in range(degree + 1 - i):
+                px[i] += cx[k] * power
+                py[i] += cy[k] * power
+                power *= b
+                k += 1
         for x in range(w):
             a = (2.0 * x - w) / w
-            rx, ry = flow[y, x, 0], flow[y, x, 1]
-            k, power = 0, 1.0
-            for i in range(degree + 1):
-                term = power
-                for _ in range(degree + 1 - i):
-                    rx -= cx[k] * term
-                    ry -= cy[k] * term
-                    term *= b
-                    k += 1
-                power *= a
+            u, v = 0.0, 0.0
+            for i in range(degree, -1, -1):
+                u = u * a + px[i]
+                v = v * a + py[i]
+            rx, ry = flow[y, x, 0] - u, flow[y, x, 1] - v
             residual[y, x, 0], residual[y, x, 1] = rx, ry
             displacement[y, x, 0] = rx + keep * carried[y, x, 1]
             displacement[y, x, 1] = ry + keep * carried[y, x, 2]

@@ -38,6 +38,8 @@ COLOUR_CHANGE = 25.0
 """Standard deviation in grey levels of a pixel's colour from frame to frame."""
 VOTE_PX, VOTE_LAB, VOTE_FLOW = 4.0, 12.0, 1.0
 """Reach of a track's vote in pixels of the grid, in Lab and in flow."""
+VOTE_REACH = 8
+"""Pixels of the grid at which votes end: two standard deviations."""
 NO_VOTE = 0.3
 """Votes that count as few."""
 LEAN_STATIC = -2.0
@@ -254,12 +256,22 @@ def _votes(frame: _Frame) -> FloatImage:
     witness = tracks.moving | ((tracks.sure <= DOUBTFUL) & ~tracks.at(frame.lost))
     weight = np.where(witness, 1.0, DOUBT_WEIGHT).astype(np.float32)
     count = np.zeros((2, *view.shape), np.float32)
-    kernels.votes(tracks.points, tracks.moving.astype(np.int64), weight, view.flow, view.lab,
-                  VOTE_PX, VOTE_LAB, VOTE_FLOW, count)
+    near = tracks.at(_near_bodies(frame)) > 0
+    kernels.votes(tracks.points[near], tracks.moving[near].astype(np.int64), weight[near],
+                  view.flow, view.lab, VOTE_PX, VOTE_LAB, VOTE_FLOW, count)
     odds = np.log((count[1] + NO_VOTE * math.exp(LEAN_STATIC)) / (count[0] + NO_VOTE))
     shown = frame.shown.region > 0
     odds[shown] = np.maximum(odds[shown], np.minimum(frame.nats[shown], 2.0))
     return odds
+
+
+def _near_bodies(frame: _Frame) -> ByteImage:
+    """Return where votes can matter: around moving tracks, proposals and the last mask."""
+    near = ((frame.before.body > 0) | (frame.shown.region > 0)).astype(np.uint8)
+    x, y = frame.tracks.pixels[frame.tracks.moving].T
+    near[y, x] = 1
+    # Twice the reach of a vote: where moving tracks vote, static ones have their say.
+    return np.asarray(cv2.dilate(near, np.ones((4 * VOTE_REACH + 1,) * 2, np.uint8)), np.uint8)
 
 
 def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:

@@ -3,6 +3,8 @@
 
 """The flow of the static world: one smooth field, and how far parallax leads away from it."""
 
+from functools import lru_cache
+
 import cv2
 import numpy as np
 import numpy.typing as npt
@@ -44,8 +46,7 @@ def fit_world(flow: FloatImage, trust: FloatImage) -> FloatImage:
     """
     h, w = trust.shape
     half = STEP // 2
-    y, x = np.mgrid[half:h:STEP, half:w:STEP]
-    terms = _terms((2.0 * x.ravel() - w) / w, (2.0 * y.ravel() - h) / w)
+    terms = _terms(h, w)
     given = flow[half::STEP, half::STEP].reshape(-1, 2).astype(np.float64)
     weight = np.maximum(0.02, trust[half::STEP, half::STEP].ravel().astype(np.float64))
     return robust_fit(terms, given, weight, SCALE, ROUNDS, 1e-4).astype(np.float32)
@@ -66,7 +67,11 @@ def robust_fit(terms: npt.NDArray[np.float64], given: npt.NDArray[np.float64],
     return m
 
 
-def _terms(a: npt.NDArray[np.float64], b: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+@lru_cache(maxsize=4)
+def _terms(h: int, w: int) -> npt.NDArray[np.float64]:
+    """Return the terms of the polynomial at the samples."""
+    y, x = np.mgrid[STEP // 2:h:STEP, STEP // 2:w:STEP]
+    a, b = (2.0 * x.ravel() - w) / w, (2.0 * y.ravel() - h) / w
     return np.stack([a**i * b**j for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i)], -1)
 
 
