@@ -55,15 +55,14 @@ class RecordingMasks:
 
     def finish(self) -> list[IdImage]:
         """Return the instance images that were held back; call it after the last frame."""
-        if self._head is None:
+        if not self._head:
             return []
         head, self._head = self._head, None
         backward = self._backward(head)
-        replaced = [i for i, kept in enumerate(head)
-                    if (kept.stamp - head[0].stamp) / 1e9 < REPLACED_S]
-        if not replaced:
-            return [kept.instances for kept in head]
-        last = replaced[-1]
+        # Of a short recording each run gets the half in which it has seen more.
+        limit = min(REPLACED_S, 0.5e-9 * (head[-1].stamp - head[0].stamp))
+        last = max(i for i, kept in enumerate(head)
+                   if (kept.stamp - head[0].stamp) / 1e9 <= limit)
         names = same_bodies(backward[last], head[last].instances)
         return [renamed(backward[i], names) if i <= last else kept.instances
                 for i, kept in enumerate(head)]
