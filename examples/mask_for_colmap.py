@@ -5,7 +5,7 @@
 Mask what moves in a folder of images, for COLMAP.
 
     python mask_for_colmap.py IMAGES MASKS
-    colmap feature_extractor --image_path IMAGES --ImageReader.mask_path MASKS --database_path db.db
+    colmap feature_extractor --database_path DB --image_path IMAGES --ImageReader.mask_path MASKS
 """
 
 from pathlib import Path

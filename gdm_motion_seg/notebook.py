@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an answer shows itself in Python: a short repr, a table for notebooks, a data frame, a plot."""
+"""How an answer shows itself in Python: a repr, a table for notebooks, a data frame, a plot."""
 
 from html import escape
 from typing import Any, TYPE_CHECKING

@@ -89,7 +89,7 @@ def same_bodies(ours: IdImage, theirs: IdImage) -> dict[int, int]:
 
 
 def renamed(instances: IdImage, names: dict[int, int]) -> IdImage:
-    """Return the image with other ids; bodies without a name keep theirs, in a range of its own."""
+    """Return the image with other ids; a body without a new one gets one from a range apart."""
     out = np.zeros_like(instances)
     for body in np.unique(instances[instances > 0]).tolist():
         out[instances == body] = names.get(body, BACKWARD_BODY + body % FLOW_BODY)

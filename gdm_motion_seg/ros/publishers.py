@@ -15,10 +15,10 @@ from gdm_motion_seg.ros import dense, processor
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.qos import OUTPUT_QOS
 
-_TOPICS: dict[str, Any] = {processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
-           processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
-           processor.DEBUG_COMPRESSED: CompressedImage, dense.MASK: Image,
-           dense.INSTANCES: Image}
+_TOPICS: dict[str, Any] = {
+    processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
+    processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
+    processor.DEBUG_COMPRESSED: CompressedImage, dense.MASK: Image, dense.INSTANCES: Image}
 _SWITCHES = {processor.MOTIONS: 'publish_motions', processor.MARKERS: 'publish_markers',
              processor.DEBUG_IMAGE: 'publish_debug_image',
              processor.DEBUG_COMPRESSED: 'publish_debug_image'}

@@ -22,13 +22,6 @@ def test_overlap_is_intersection_over_union_and_1_where_both_are_empty():
     assert davis.overlap(one, np.zeros((4, 4), bool)) == 0.0
 
 
-def test_calibration_error_is_0_where_shares_are_as_sure_as_said_and_else_the_difference():
-    sure = np.repeat([0.25, 0.75], 400)
-    moves = np.concatenate((np.arange(400) % 4 == 0, np.arange(400) % 4 > 0))
-    assert davis.calibration_error(sure, moves) == pytest.approx(0.0)
-    assert davis.calibration_error(sure, np.ones(800, bool)) == pytest.approx(0.5)
-
-
 def test_davis_runs_on_a_folder_that_synth_made(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(davis, 'STATIC_FRAMES', 2)
@@ -47,13 +40,14 @@ def test_davis_runs_on_a_folder_that_synth_made(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize('words, sentence', [
-    ((), 'needs --data'), (('--data', 'empty'), 'has no folder JPEGImages'),
-    (('--data', 'half'), 'no images with masks')])
+    ((), 'needs --data'), (('--data', 'empty'), 'holds no footage'),
+    (('--data', 'half'), 'holds no image')])
 def test_a_folder_that_is_no_data_set_is_refused_in_a_sentence(words, sentence, tmp_path,
                                                                monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'empty').mkdir()
     (tmp_path / 'half' / 'JPEGImages' / 'a').mkdir(parents=True)
+    (tmp_path / 'half' / 'Annotations').mkdir()
     assert main(['bench', 'davis', *words]) == 2
     assert sentence in capsys.readouterr().err
 

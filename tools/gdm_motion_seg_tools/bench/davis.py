@@ -4,46 +4,40 @@
 """
 Masks of what moves against the truth, on folders of images and masks as DAVIS-2016 has them.
 
-Each sequence is a stream at 24 Hz through the pipeline with the node's default settings. Rendered
-scenes in which nothing moves show how many pixels are called moving for no reason.
+It is ``footage`` with masks added: each sequence is a stream at 24 Hz through the pipeline with
+the node's default settings. Rendered scenes in which nothing moves show how many pixels are called
+moving for no reason. KT3DMoSeg clips below ``--data`` count only for the calibration of ``moving``.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 import time
-from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import track
 
+from gdm_motion_seg.cli import console
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg_tools.bench.benchmark import Row
+from gdm_motion_seg_tools.bench.footage import (
+    add_mask_frame, calibration_error, Counts, measure_clip, of_pipeline, summarise_masks)
 from gdm_motion_seg_tools.bench.reference_tracker import ReferenceTracker
 from gdm_motion_seg_tools.bench.report import make_report, Report
-from gdm_motion_seg_tools.synth.mask_folders import ANNOTATIONS, IMAGES
+from gdm_motion_seg_tools.datasets.footage import Clip, MaskClip, read_footage
 from gdm_motion_seg_tools.synth.render import render_scene
 
-FPS = 24.0
 LEFT_OUT_S = 1.0
 """The mask is measured after so many seconds: a stream needs some time to see motion."""
-BORDER_PX = 3
-"""Keypoints nearer to the truth's border have no sharp truth."""
-LEAST_KEYPOINTS = 5
-"""A mover with fewer keypoints cannot be found by them."""
 STATIC_SCENES = ('driving', 'turning', 'zooming')
 RESTING_SCENE = 'resting'
 STATIC_FRAMES = 60
-FOLDER = 'davis480'
-"""Name of the data set's folder where --data holds several data sets."""
 
 Mask = npt.NDArray[np.bool_]
 Image = npt.NDArray[np.uint8]
@@ -51,30 +45,22 @@ Image = npt.NDArray[np.uint8]
 
 @dataclass
 class Measured:
-    """What is counted over the frames of a sequence."""
+    """What is measured over the frames of a sequence."""
 
+    counts: Counts = field(default_factory=Counts)
     overlaps: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
     """Share of the pixels that are called moving."""
     mask_s: list[float] = field(default_factory=list)
     tracker_s: list[float] = field(default_factory=list)
-    sure: list[npt.NDArray[np.float64]] = field(default_factory=list)
-    """``moving`` of the keypoints with truth."""
-    moves: list[Mask] = field(default_factory=list)
-    """Truth of the same keypoints."""
-    found: list[bool] = field(default_factory=list)
-    """Whether most of the mover's keypoints were said to move, frame by frame."""
 
     def row(self, name: str) -> Row:
         """Return the figures of the sequence."""
-        sure = np.concatenate([np.zeros(0), *self.sure])
-        moves = np.concatenate([np.zeros(0, np.bool_), *self.moves])
-        said = sure > 0.5
         return {'sequence': name, 'frames': len(self.shares), 'j': _mean(self.overlaps),
-                'mask_share': _mean(self.shares),
-                'moving_precision': _share(moves[said]), 'moving_recall': _share(said[moves]),
-                'frames_found': _mean([float(f) for f in self.found]),
-                'mask_ms': 1e3 * _median(self.mask_s), 't500_ms': 1e3 * _median(self.tracker_s)}
+                'mask_share': _mean(self.shares), 'moving_precision': self.counts.precision,
+                'moving_recall': self.counts.recall,
+                'mask_ms': 1e3 * float(np.median(self.mask_s)),
+                't500_ms': 1e3 * float(np.median(self.tracker_s))}
 
 
 class Stream:
@@ -103,56 +89,59 @@ class Stream:
 
 def run(args: argparse.Namespace) -> Report:
     """Measure all sequences of ``--data``; --pairs chooses by name, --every takes a part."""
+    if args.data is None:
+        raise InputError('davis needs --data DIR, a folder with JPEGImages and Annotations')
     limit_threads(1)
-    names = [n for n in sequences(args.data) if args.pairs in n][::args.every]
-    if not names:
-        raise InputError(f'no sequence in {args.data} has {args.pairs!r} in its name')
-    config, console = NodeConfig(), Console(stderr=True)
+    clips = [clip for clip in read_footage(args.data) if args.pairs in clip.name][::args.every]
+    masked = [clip for clip in clips if isinstance(clip, MaskClip)]
+    others = [clip for clip in clips if not isinstance(clip, MaskClip)]
+    if not masked:
+        raise InputError(f'no sequence with masks in {args.data} has {args.pairs!r} in its name')
+    config = NodeConfig()
     _warm_up(config)
-    folder, all_measured = own_folder(args.data), []
-    for name in _progress(names, console):
-        picture = args.plots / f'{name}.jpg' if args.plots else None
-        all_measured.append(measure_sequence(folder, name, config, picture))
-    rows = [m.row(name) for m, name in zip(all_measured, names)]
-    static = {name: measure_static(name, config)
-              for name in (*STATIC_SCENES, RESTING_SCENE)}
+    measured = []
+    with console.progress_bar('davis', len(masked)) as advance:
+        for number, clip in enumerate(masked, start=1):
+            picture = args.plots / f'{clip.name}.jpg' if args.plots else None
+            measured.append(measure_sequence(clip, config, picture))
+            advance(number)
+    static = {name: measure_static(name, config) for name in (*STATIC_SCENES, RESTING_SCENE)}
+    rows = [m.row(clip.name) for m, clip in zip(measured, masked)]
     rows += [{'sequence': f'rendered {name}', 'mask_share': share}
              for name, share in static.items()]
-    return make_report('davis', {'gdm': summarise(all_measured, rows, static)}, rows)
+    return make_report('davis', {'gdm': summarise(measured, others, static)}, rows)
 
 
-def summarise(measured: Sequence[Measured], rows: Sequence[Row], static: dict[str, float]
+def summarise(measured: Sequence[Measured], others: Sequence[Clip], static: dict[str, float]
               ) -> dict[str, float]:
     """Return the summary: means over sequences, medians of times over all frames."""
-    mask = _median([s for m in measured for s in m.mask_s])
-    tracker = _median([s for m in measured for s in m.tracker_s])
-    keys = ('j', 'moving_precision', 'moving_recall', 'frames_found')
-    sure = np.concatenate([s for m in measured for s in m.sure] or [np.zeros(0)])
-    moves = np.concatenate([s for m in measured for s in m.moves] or [np.zeros(0, np.bool_)])
+    mask = float(np.median([s for m in measured for s in m.mask_s]))
+    tracker = float(np.median([s for m in measured for s in m.tracker_s]))
+    counts = [m.counts for m in measured]
+    kitti = [measure_clip(clip, ['gdm'], None)['gdm'] for clip in others]
+    overlaps = [_mean(m.overlaps) for m in measured]
     return {
-        **{key: _mean([row[key] for row in rows if key in row]) for key in keys},
-        'j_worst': min(row['j'] for row in rows if 'j' in row),
-        'moving_calibration_error': calibration_error(sure, moves),
+        'j': _mean(overlaps), 'j_worst': min(overlaps), **summarise_masks(counts),
+        'moving_calibration_error': calibration_error([*counts, *kitti]),
         'mask_over_t500': mask / tracker, 'mask_ms': 1e3 * mask, 't500_ms': 1e3 * tracker,
         'static_mask_share': _mean([static[name] for name in STATIC_SCENES]),
         'static_mask_share_worst': max(static[name] for name in STATIC_SCENES),
-        'resting_mask_share': static[RESTING_SCENE],
-        'sequences': float(len(measured))}
+        'resting_mask_share': static[RESTING_SCENE], 'sequences': float(len(measured))}
 
 
-def measure_sequence(folder: Path, name: str, config: NodeConfig, picture: Path | None = None
-                     ) -> Measured:
+def measure_sequence(clip: MaskClip, config: NodeConfig, picture: Path | None = None) -> Measured:
     """Send a sequence through the pipeline and hold its masks against the truth."""
     stream = Stream(config)
-    frames = list(frame_files(folder, name))
-    for i, (image_file, mask_file) in enumerate(frames):
-        image, truth = read_image(image_file), read_mask(mask_file)
-        result, mask = stream.process(image, round(1e9 * (1.0 + i / FPS)))
-        _add_keypoints(stream.measured, result, truth)
-        if i >= LEFT_OUT_S * FPS:
+    for frame in clip:
+        result, mask = stream.process(frame.image, frame.stamp)
+        truth = clip.mask(frame.index) > 0
+        if result.has_pair:
+            known = clip.truth(frame.index - result.gap, frame.index, result.correspondences)
+            add_mask_frame(stream.measured.counts, of_pipeline(result), known)
+        if frame.index >= LEFT_OUT_S * clip.fps:
             stream.measured.overlaps.append(overlap(mask, truth))
-        if picture is not None and i == 2 * len(frames) // 3:
-            _draw(picture, image, mask, truth)
+        if picture is not None and frame.index == 2 * len(clip.files) // 3:
+            _draw(picture, frame.image, mask, truth)
     return stream.measured
 
 
@@ -170,79 +159,6 @@ def overlap(mask: Mask, truth: Mask) -> float:
     return np.count_nonzero(mask & truth) / union if union else 1.0
 
 
-def calibration_error(sure: npt.NDArray[np.float64], moves: Mask, bins: int = 10) -> float:
-    """Return the mean over points of |share that moves - mean certainty| of the point's bin."""
-    if not len(sure):
-        return float('nan')
-    where = np.minimum((sure * bins).astype(np.int64), bins - 1)
-    count = np.bincount(where, minlength=bins)
-    said = np.bincount(where, sure, bins)
-    true = np.bincount(where, moves.astype(np.float64), bins)
-    return float(np.abs(said - true).sum() / count.sum())
-
-
-def own_folder(data: Path | None) -> Path:
-    """Return the folder with JPEGImages in it: --data itself, or the data set's inside it."""
-    if data is None:
-        raise InputError('davis needs --data DIR, a folder with JPEGImages and Annotations')
-    for folder in (data, data / FOLDER, data / 'davis'):
-        if (folder / IMAGES).is_dir():
-            return folder
-    raise InputError(f'{data} has no folder {IMAGES}')
-
-
-def sequences(data: Path | None) -> list[str]:
-    """Return the names of the sequences that have both images and masks."""
-    folder = own_folder(data)
-    names = sorted(p.name for p in (folder / IMAGES).iterdir() if p.is_dir())
-    found = [n for n in names if any(frame_files(folder, n))]
-    if not found:
-        raise InputError(f'{folder} holds no images with masks of the same names')
-    return found
-
-
-def frame_files(folder: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield image and mask of every frame in order; frames without a mask are left out."""
-    for image in sorted((folder / IMAGES / name).iterdir()):
-        mask = folder / ANNOTATIONS / name / f'{image.stem}.png'
-        if image.suffix.lower() in ('.jpg', '.jpeg', '.png') and mask.is_file():
-            yield image, mask
-
-
-def read_image(path: Path) -> Image:
-    """Read a colour image."""
-    return _read(path, cv2.IMREAD_COLOR)
-
-
-def read_mask(path: Path) -> Mask:
-    """Read a mask: everything but 0 is the mover."""
-    return _read(path, cv2.IMREAD_GRAYSCALE) > 0
-
-
-def _read(path: Path, flag: int) -> Image:
-    image = cv2.imread(str(path), flag)
-    if image is None:
-        raise InputError(f'{path} is no readable image')
-    return np.asarray(image, np.uint8)
-
-
-def _add_keypoints(measured: Measured, result: FrameResult, truth: Mask) -> None:
-    """Add the keypoints that are not near the truth's border."""
-    if not result.has_pair:
-        return
-    disc = np.ones((2 * BORDER_PX + 1,) * 2, np.uint8)
-    inner = cv2.erode(truth.astype(np.uint8), disc) > 0
-    outer = cv2.dilate(truth.astype(np.uint8), disc) == 0
-    height, width = truth.shape
-    x, y = np.clip(np.rint(result.correspondences.x2), 0, (width - 1, height - 1)).astype(int).T
-    known, moves = inner[y, x] | outer[y, x], inner[y, x]
-    measured.sure.append(np.asarray(result.moving[known], np.float64))
-    measured.moves.append(moves[known])
-    on = moves & known
-    measured.found.append(int(on.sum()) >= LEAST_KEYPOINTS
-                          and float((result.moving[on] > 0.5).mean()) >= 0.5)
-
-
 def _draw(path: Path, image: Image, mask: Mask, truth: Mask) -> None:
     """Write the frame with its mask in red and the truth's border in green."""
     canvas = image.copy()
@@ -256,24 +172,9 @@ def _draw(path: Path, image: Image, mask: Mask, truth: Mask) -> None:
 
 def _warm_up(config: NodeConfig) -> None:
     stream = Stream(config)
-    for frame in render_scene('two_movers', 20, (320, 240)):
+    for frame in render_scene('two_movers', 12, (320, 240)):
         stream.process(frame.image, frame.stamp)
 
 
-def _progress(names: Sequence[str], console: Console) -> Any:
-    if not console.is_terminal:
-        return names
-    return track(names, 'sequences', console=console, transient=True)
-
-
 def _mean(values: Sequence[float]) -> float:
-    known = [v for v in values if np.isfinite(v)]
-    return float(np.mean(known)) if known else float('nan')
-
-
-def _median(values: Sequence[float]) -> float:
-    return float(np.median(values)) if values else float('nan')
-
-
-def _share(values: Mask) -> float:
-    return float(values.mean()) if len(values) else float('nan')
+    return float(np.mean(values)) if values else float('nan')

@@ -30,7 +30,7 @@ from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.report import make_report, Report
-from gdm_motion_seg_tools.synth.render import Renderer, RenderedFrame
+from gdm_motion_seg_tools.synth.render import RenderedFrame, Renderer
 from gdm_motion_seg_tools.synth.scenes import scene_named
 
 SCENES = ('bus', 'leader', 'big2', 'two_movers')
