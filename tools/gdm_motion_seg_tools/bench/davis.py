@@ -6,7 +6,7 @@ Masks of what moves against the truth, on folders of images and masks as DAVIS-2
 
 It is ``footage`` with masks added: each sequence is a stream at 24 Hz through the pipeline with
 the node's default settings. Rendered scenes in which nothing moves show how many pixels are called
-moving for no reason. KT3DMoSeg clips below ``--data`` count only for the calibration of ``moving``.
+moving for no reason. KT3DMoSeg clips below ``--data`` count for the calibration of ``moving``.
 """
 
 import argparse
