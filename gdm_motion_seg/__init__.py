@@ -9,21 +9,27 @@ from typing import Any, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
+    from gdm_motion_seg.masks import motion_mask, MotionMasks
     from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
     from gdm_motion_seg.segmentation.result import MotionSegmentation
     from gdm_motion_seg.segmentation.segment import segment_motions
+    from gdm_motion_seg.viz.overlay import draw_overlay
 
 # OpenCV reads its limits when it is loaded, which the modules of this package do.
 os.environ.setdefault('OPENCV_IO_MAX_IMAGE_PIXELS', '100000000')
 
 __version__ = '0.1.0'
 
-__all__ = ('FrameResult', 'GlobalDimensionMinimization', 'MotionPipeline', 'MotionSegmentation',
-           'PipelineConfig', 'segment_motions')
+__all__ = ('draw_overlay', 'FrameResult', 'GlobalDimensionMinimization', 'motion_mask',
+           'MotionMasks', 'MotionPipeline', 'MotionSegmentation', 'PipelineConfig',
+           'segment_motions')
 
 _HOME = {
+    'draw_overlay': 'gdm_motion_seg.viz.overlay',
     'FrameResult': 'gdm_motion_seg.pipeline',
     'GlobalDimensionMinimization': 'gdm_motion_seg.gdm.estimator',
+    'motion_mask': 'gdm_motion_seg.masks',
+    'MotionMasks': 'gdm_motion_seg.masks',
     'MotionPipeline': 'gdm_motion_seg.pipeline',
     'MotionSegmentation': 'gdm_motion_seg.segmentation.result',
     'PipelineConfig': 'gdm_motion_seg.pipeline',

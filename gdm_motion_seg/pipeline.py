@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.notebook import Showable
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
@@ -37,8 +38,8 @@ class PipelineConfig(Config):
         low=0, high=256, runtime=False)
 
 
-@dataclass(frozen=True)
-class FrameResult:
+@dataclass(frozen=True, repr=False)
+class FrameResult(Showable):
     """What is known after a frame: the correspondences of its pair and their motions."""
 
     stamp: int

@@ -10,8 +10,12 @@ import threading
 import cv2
 import numpy as np
 
-from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.masks import MotionMasks
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.progress import progress
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 
 SIZE = 320, 240
 FRAMES = 6
@@ -37,6 +41,23 @@ def _warm_up(config: PipelineConfig) -> None:
     pipeline = MotionPipeline(replace(config, tracking=pairing))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
+    _warm_up_masks()
+
+
+def _warm_up_masks() -> None:
+    """Make a mask of made-up tracks, some of which move: all of its code is run."""
+    grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64)
+    labels = ((np.abs(grid - 100.0) < 50.0).all(axis=1)).astype(np.int64)
+    pair = Correspondences.from_arrays(grid, grid, SIZE)
+    nothing = np.full((3, 3), np.nan)
+    world = Motion(WORLD, np.flatnonzero(labels == WORLD), MotionKind.TOO_FEW, '', nothing,
+                   nothing, np.nan, np.nan, np.nan)
+    n = len(labels)
+    answer = MotionSegmentation(labels, (world,), np.zeros(n), np.zeros(n), moving=labels * 1.0)
+    masks = MotionMasks()
+    for index in range(3):
+        stamp = 1 + index * 33_000_000
+        masks.process(_frame(index), FrameResult(stamp, stamp - 1, 1, pair, answer))
 
 
 def _frame(index: int) -> cv2.typing.MatLike:

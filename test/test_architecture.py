@@ -15,8 +15,8 @@ from gdm_motion_seg.settings import settings_of
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'gdm_motion_seg'
 ROOMS = ('errors', 'resources', 'threads', 'progress', 'compilation', 'decoding', 'settings',
-         'gdm', 'geometry', 'tracking', 'segmentation', 'pipeline', 'warm_up', 'viz', 'msgs',
-         'io', 'ros', 'view', 'batch', 'cli')
+         'gdm', 'geometry', 'tracking', 'segmentation', 'notebook', 'pipeline', 'poses', 'masks',
+         'warm_up', 'viz', 'msgs', 'io', 'ros', 'view', 'batch', 'cli')
 TOOLS = ROOT / 'tools' / 'gdm_motion_seg_tools'
 TOOL_MODULES = ('datasets', 'synth', 'ros', 'bench', 'cli')
 ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')

@@ -25,6 +25,7 @@ setup(
         'matplotlib>=3.6',
         'psutil>=5.9',
     ],
+    extras_require={'sfm': ['pycolmap>=3.11']},
     zip_safe=False,
     maintainer='gdm_motion_seg maintainers',
     maintainer_email='maintainers@example.com',

@@ -138,6 +138,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def pixels(text: str) -> int:
+    """Read a number of pixels from 0 to 1000."""
+    if not text.isdigit() or int(text) > 1000:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 0 to 1000')
+    return int(text)
+
+
 def rate(text: str) -> float:
     """Read a rate between 0.1 and 1000."""
     try:

@@ -6,7 +6,7 @@
 import argparse
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 import time
@@ -16,13 +16,16 @@ import numpy as np
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import (add_output_arguments, add_settings_arguments, config_from,
-                                      count)
+                                      count, pixels)
 from gdm_motion_seg.io.answers import AnswerFiles, VIDEO
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
+from gdm_motion_seg.io.masks import COLMAP_DILATION, MaskFiles
 from gdm_motion_seg.io.output import output_file, output_folder
 from gdm_motion_seg.io.stream import answers
+from gdm_motion_seg.masks.recording import RecordingMasks
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.view.moments import Moment, moment_of
 from gdm_motion_seg.view.page import about, need_video, page
 
@@ -68,6 +71,16 @@ def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--no-bag', action='store_true', help='write no bag')
     parser.add_argument('--no-video', action='store_true', help='write no video')
     parser.add_argument('--no-tables', action='store_true', help='write no CSV tables')
+    parser.add_argument('--masks', type=Path, metavar='DIR',
+                        help='write a PNG mask per frame, named as COLMAP expects it: 0 on what '
+                        'moves, 255 elsewhere')
+    parser.add_argument('--instances', type=Path, metavar='DIR',
+                        help='write a 16 bit PNG per frame: 0 the world, 1, 2, … bodies')
+    parser.add_argument('--mask-dilation', type=pixels, default=COLMAP_DILATION, metavar='N',
+                        help='pixels by which moving regions grow in masks '
+                        f'(default: {COLMAP_DILATION})')
+    parser.add_argument('--moving-is-white', action='store_true',
+                        help='write masks with 255 on what moves and 0 elsewhere')
     parser.add_argument('--frames', type=count, metavar='N', help='stop after N frames')
     add_html_argument(parser)
     console.add_json_argument(parser)
@@ -90,12 +103,15 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
     out = args.out or Path(f'{source.path.stem or source.path.resolve().name}_motions')
     pipeline, summary, start = MotionPipeline(config, config.seed), Summary(), time.monotonic()
     total = min(filter(None, (source.count, args.frames)), default=None)
-    with output_folder(out, args.overwrite) as folder:
+    with output_folder(out, args.overwrite) as folder, \
+            _mask_files(args, config) as masks:
         with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
                          bool(args.html) or not args.no_video, not args.no_tables) as files, \
                 console.progress_bar(source.path.name, total) as advance, _until_stopped(source):
             for frame, result, camera in answers(source, pipeline):
                 files.write(frame, result, camera)
+                if masks:
+                    masks.write(frame, result)
                 summary.add(result)
                 if args.html:
                     moments.append(moment_of(result, 1e3 * sum(result.seconds.values())))
@@ -120,6 +136,22 @@ def _until_stopped(source: FrameSource) -> Iterator[None]:
     except KeyboardInterrupt:
         if not source.live:
             raise
+
+
+@contextmanager
+def _mask_files(args: argparse.Namespace, config: NodeConfig) -> Iterator[MaskFiles | None]:
+    """Yield the writer of masks; None if nobody wants them. Its folders are whole or not there."""
+    if args.masks is None and args.instances is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        masks, instances = (
+            None if path is None else stack.enter_context(output_folder(path, args.overwrite))
+            for path in (args.masks, args.instances))
+        files = MaskFiles(RecordingMasks(config, config.seed), masks, instances,
+                          args.mask_dilation, args.moving_is_white)
+        yield files
+        files.close()
 
 
 def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,

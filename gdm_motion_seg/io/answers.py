@@ -44,7 +44,7 @@ class AnswerBag:
         header = header_of(types, result.stamp, frame.frame_id)
         rays = camera.rays(pair.x2)
         self._put('keypoints', keypoints_cloud(types, header, result, rays), result.stamp)
-        self._put('motions', motions_cloud(types, header, result), result.stamp)
+        self._put('motions', motions_cloud(types, header, result, camera), result.stamp)
         self._put('markers', markers_array(types, header, result, rays, camera.rays(pair.x1)),
                   result.stamp)
 
@@ -125,4 +125,4 @@ class AnswerFiles:
         if self._keypoints and self._motions:
             rays = camera.rays(result.correspondences.x2)
             self._keypoints.write(result.stamp, keypoint_rows(result, rays))
-            self._motions.write(result.stamp, motion_rows(result))
+            self._motions.write(result.stamp, motion_rows(result, camera))

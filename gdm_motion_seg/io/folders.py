@@ -4,6 +4,7 @@
 """Single images and folders of images."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -28,7 +29,7 @@ def read_image(path: Path) -> npt.NDArray[np.generic]:
     return decode_file(path, cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR)
 
 
-def write_image(path: Path, image: npt.NDArray[np.uint8]) -> None:
+def write_image(path: Path, image: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> None:
     """Write an image in the format of the name's ending; an unknown one is an InputError."""
     try:
         good, data = cv2.imencode(path.suffix, image)
@@ -61,4 +62,5 @@ class FolderSource(FrameSource):
         for i in range(first_index(self._start, self.fps), len(self._files)):
             if i / self.fps >= self._stop:
                 break
-            yield self._files[i].name, indexed_frame(read_image(self._files[i]), i, self.fps)
+            file = self._files[i]
+            yield file.name, replace(indexed_frame(read_image(file), i, self.fps), name=file.name)

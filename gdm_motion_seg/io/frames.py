@@ -34,6 +34,8 @@ class Frame:
     """Name of the camera's coordinate frame."""
     at: float = 0.0
     """Seconds since the recording began, by the clock of the source."""
+    name: str = ''
+    """Name of the image's file; empty where it has none of its own."""
 
     @property
     def size(self) -> tuple[int, int]:

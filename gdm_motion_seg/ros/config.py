@@ -37,6 +37,10 @@ class NodeConfig(PipelineConfig):
     drawing_rate_hz: float = setting(
         15.0, 'Highest rate of ~/markers and ~/debug_image, which are drawn beside the answers; '
         'of the frames in between the newest is drawn.', low=0.1, high=1000.0, unit='Hz')
+    mask_dilation_px: int = setting(
+        0, 'Pixels by which moving regions grow in ~/mask.', low=0, high=1000, unit='px')
+    mask_moving_is_white: bool = setting(
+        True, 'Whether ~/mask is 255 on what moves and 0 elsewhere; otherwise the reverse.')
     jpeg_quality: int = setting(
         80, 'Quality of ~/debug_image/compressed.', low=1, high=100, unit='%')
     diagnostics_period_s: float = setting(

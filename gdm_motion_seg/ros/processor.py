@@ -18,18 +18,21 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
+from gdm_motion_seg.msgs.detections import detections_array, vision_messages
 from gdm_motion_seg.msgs.images import decode_compressed, decode_image, ImageArray
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.dense import DenseOutputs
 from gdm_motion_seg.ros.drawing import Counted, draw as draw_scene, Outputs, Scene
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.tracking.window import TrackedFrame
 
 KEYPOINTS = 'keypoints'
 MOTIONS = 'motions'
+DETECTIONS = 'detections'
 
 PATIENCE_S = 2.0
 """New settings and resets wait so long for the frame that is being segmented; then it is given
@@ -101,6 +104,7 @@ class FrameProcessor:
         self._now = now
         self._abandon = abandon
         self._pipeline = MotionPipeline(config, config.seed)
+        self._dense = self._new_dense()
         self._camera: tuple[Camera, str] | None = None
         self._lock = threading.Lock()
         self._answering = threading.Lock()
@@ -202,6 +206,7 @@ class FrameProcessor:
             if reset:
                 self._resets += 1
                 self._pipeline.reset()
+                self._dense = self._new_dense()
         except Exception as error:
             # Settings are checked before they come here. All the same, half of them would be
             # worse than none.
@@ -223,7 +228,11 @@ class FrameProcessor:
     def _replace_pipeline(self, config: NodeConfig) -> None:
         pipeline = MotionPipeline(config, config.seed)
         self._resets += 1
-        self._pipeline = pipeline
+        self._pipeline, self._dense = pipeline, self._new_dense()
+
+    def _new_dense(self) -> DenseOutputs:
+        """Return dense outputs that know nothing; whoever still works with old ones keeps them."""
+        return DenseOutputs(self._types, self._outputs.wanted, self._outputs.publish)
 
     def _decode(self, message: Any) -> ImageArray:
         stamp = stamp_of(message.header)
@@ -242,12 +251,15 @@ class FrameProcessor:
         wanted, types, publish = self._outputs.wanted, self._types, self._outputs.publish
         header = header_of(types, result.stamp, frame_id)
         pair = result.correspondences
-        camera = camera or Camera.guess(pair.image_size)
+        lens = camera or Camera.guess(pair.image_size)
         if wanted(KEYPOINTS):
-            publish(KEYPOINTS, keypoints_cloud(types, header, result, camera.rays(pair.x2)))
+            publish(KEYPOINTS, keypoints_cloud(types, header, result, lens.rays(pair.x2)))
         if wanted(MOTIONS):
-            publish(MOTIONS, motions_cloud(types, header, result))
-        self._draw(Scene(image, result, camera, frame_id))
+            publish(MOTIONS, motions_cloud(types, header, result, camera))
+        if wanted(DETECTIONS):
+            publish(DETECTIONS, detections_array(vision_messages(), header, result))
+        self._draw(Scene(image, result, lens, frame_id))
+        self._dense.publish(image, result, header, self._config)
 
     def _draw_here(self, scene: Scene) -> None:
         draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)

@@ -10,13 +10,15 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from gdm_motion_seg.ros import drawing, processor
+from gdm_motion_seg.msgs.detections import vision_messages
+from gdm_motion_seg.ros import dense, drawing, processor
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.qos import OUTPUT_QOS
 
-_TOPICS = {processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
-           drawing.MARKERS: MarkerArray, drawing.DEBUG_IMAGE: Image,
-           drawing.DEBUG_COMPRESSED: CompressedImage}
+_TOPICS: dict[str, Any] = {
+    processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
+    drawing.MARKERS: MarkerArray, drawing.DEBUG_IMAGE: Image,
+    drawing.DEBUG_COMPRESSED: CompressedImage, dense.MASK: Image, dense.INSTANCES: Image}
 _SWITCHES = {processor.MOTIONS: 'publish_motions', drawing.MARKERS: 'publish_markers',
              drawing.DEBUG_IMAGE: 'publish_debug_image',
              drawing.DEBUG_COMPRESSED: 'publish_debug_image'}
@@ -31,14 +33,24 @@ class Publishers:
         self._config = config
         self._publishers = {
             name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_QOS)
-            for name, kind in _TOPICS.items()}
+            for name, kind in self._topics().items()}
+
+    def _topics(self) -> dict[str, Any]:
+        """Return the type of every output; detections only where their messages are installed."""
+        vision = vision_messages()
+        if vision is None:
+            self._node.get_logger().info(
+                'vision_msgs is not installed: ~/detections is not published')
+            return _TOPICS
+        return {**_TOPICS, processor.DETECTIONS: vision.Detection2DArray}
 
     def wanted(self, name: str) -> bool:
         """Whether the output is switched on and anybody listens to it."""
         switch = _SWITCHES.get(name)
         if switch and not getattr(self._config(), switch):
             return False
-        return self._publishers[name].get_subscription_count() > 0
+        publisher = self._publishers.get(name)
+        return publisher is not None and publisher.get_subscription_count() > 0
 
     def publish(self, name: str, message: Any) -> None:
         """Send a message."""

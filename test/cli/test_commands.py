@@ -100,6 +100,43 @@ def test_synth_writes_masks_of_what_moves_in_the_layout_of_davis(here, capsys):
     assert 'one scene' in capsys.readouterr().err
 
 
+@pytest.fixture
+def walk(tmp_path):
+    """Return a folder of images with names of their own, of a scene in which two bodies move."""
+    folder = tmp_path / 'walk'
+    folder.mkdir()
+    renderer = Renderer(scene_named('two_movers'), (160, 120))
+    for i in range(12):
+        cv2.imwrite(str(folder / f'view{i}.jpg'), renderer.frame(i).image)
+    return folder
+
+
+def test_video_writes_masks_as_colmap_expects_them_and_instances(here, walk):
+    assert run('video', walk, '--no-bag', '--no-video', '--masks', 'm', '--instances', 'i') == 0
+    for folder, kind in (('m', np.uint8), ('i', np.uint16)):
+        files = sorted(p.name for p in (here / folder).iterdir() if p.suffix == '.png')
+        assert files == sorted(f'view{i}.jpg.png' for i in range(12))
+        images = [cv2.imread(str(here / folder / name), cv2.IMREAD_UNCHANGED) for name in files]
+        assert all(image.shape == (120, 160) and image.dtype == kind for image in images)
+    masks = [cv2.imread(str(p), cv2.IMREAD_UNCHANGED) for p in sorted((here / 'm').glob('*.png'))]
+    assert set(np.unique(masks)) <= {0, 255} and np.mean(masks) > 127
+
+
+def test_a_scene_in_which_nothing_moves_gets_white_masks(here, tmp_path):
+    folder = tmp_path / 'still'
+    folder.mkdir()
+    renderer = Renderer(scene_named('resting'), (160, 120))
+    for i in range(8):
+        cv2.imwrite(str(folder / f'{i}.png'), renderer.frame(i).image)
+    assert run('video', folder, '--no-bag', '--no-video', '--masks', 'm') == 0
+    masks = [cv2.imread(str(p), cv2.IMREAD_UNCHANGED) for p in (here / 'm').glob('*.png')]
+    assert len(masks) == 8 and np.min(masks) == 255
+    assert run('video', folder, '--no-bag', '--no-video', '--masks', 'b', '--moving-is-white',
+               '--out', 'o2') == 0
+    assert max(cv2.imread(str(p)).max() for p in (here / 'b').glob('*.png')) == 0
+    assert run('video', folder, '--masks', 'm', '--out', 'o3') == 2
+
+
 def test_segment_writes_an_overlay_and_says_the_motions(here, two_images, capsys):
     assert run('segment', *two_images) == 0
     assert 'motions' in capsys.readouterr().out

@@ -12,17 +12,20 @@ from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
                                         time_of)
+from gdm_motion_seg.msgs.detections import detections_array
 from gdm_motion_seg.msgs.diagnostics import diagnostics_array, Health, WARN
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.masks import instances_image, mask_image
+from gdm_motion_seg.msgs.motions import motion_rows, motions_cloud
 from gdm_motion_seg.msgs.types import ros_types, rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
 from gdm_motion_seg.viz.colors import motion_rgb
 
 SIZE = (640, 480)
+INSTANCES = np.array([[0, 0, 5], [0, 1_000_000, 5]], np.int32)
 STAMP, PREVIOUS = 5_100_000_000, 5_000_000_000
 POINTS = np.array([[10.0, 20.0], [100.0, 50.0], [300.0, 400.0], [600.0, 30.0]])
 
@@ -61,6 +64,8 @@ def messages(types, result):
         'visualization_msgs/msg/MarkerArray': markers_array(types, header, result, rays,
                                                             previous_rays),
         'sensor_msgs/msg/Image': encode_image(types, header, picture),
+        'sensor_msgs/msg/Image mask': mask_image(types, header, INSTANCES),
+        'sensor_msgs/msg/Image instances': instances_image(types, header, INSTANCES),
         'sensor_msgs/msg/CompressedImage': encode_compressed(types, header, picture),
         'diagnostic_msgs/msg/DiagnosticArray': diagnostics_array(
             types, header, [Health('a', WARN, 'b', {'c': 'd'})], 'e'),
@@ -75,6 +80,7 @@ def test_keypoints_can_be_read_field_by_field():
     np.testing.assert_array_equal(np.stack([rows['u'], rows['v']], axis=1), POINTS)
     np.testing.assert_array_equal(np.stack([rows['u_prev'], rows['v_prev']], axis=1), POINTS - 2)
     np.testing.assert_array_equal(rows['label'], [0, 0, 7, -1])
+    np.testing.assert_allclose(rows['moving'], [0.0, 0.0, 0.75, 0.5])
     np.testing.assert_array_equal(rows['track_id'], [11, 12, 13, 14])
     np.testing.assert_array_equal(rows['residual'], np.array([0.1, 0.2, -1, -1], np.float32))
     np.testing.assert_allclose(rows['x'], (POINTS[:, 0] - 320) / 768, rtol=1e-6)
@@ -88,12 +94,15 @@ def test_keypoints_can_be_read_field_by_field():
 def test_motions_can_be_read_field_by_field():
     rows = rows_from_cloud(messages(rosbags_types(), a_result())
                            ['sensor_msgs/msg/PointCloud2 motions'])
-    assert rows.dtype.names == (
-        'id', 'count', 'dimension', 'kind', 'residual', 'world', 'moving', 'box', 'dt',
-        *(f'f{i}{j}' for i in range(3) for j in range(3)))
+    assert rows.dtype.names == ('id', 'count', 'dimension', 'kind', 'residual', 'world', 'moving',
+                                'box', 'dt', *(f'f{i}{j}' for i in range(3) for j in range(3)),
+                                'has_pose', 'rotation', 'translation', 'rotation_error_deg',
+                                'direction_error_deg', 'has_contact', 'contact_s',
+                                'contact_error_s')
     np.testing.assert_array_equal(rows['id'], [0, 7])
     np.testing.assert_array_equal(rows['world'], [1, 0])
     np.testing.assert_array_equal(rows['moving'], [0, 0.75])
+    np.testing.assert_array_equal(rows['has_pose'], [0, 0])
     np.testing.assert_array_equal(rows['count'], [2, 1])
     np.testing.assert_array_equal(rows['kind'], [0, 3])
     np.testing.assert_array_equal(rows['dimension'], [5.5, 0])
@@ -114,6 +123,73 @@ def body_of(n_points, **changes):
                                       np.ones(n_points), moving=np.full(n_points, 0.9))
     pair = Correspondences.from_arrays(x2 - 2, x2, SIZE)
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
+def rigid_result(shift=(0.0, 0.0, -0.4)):
+    """Return a body that comes nearer without turning, seen by a camera with K below."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform((-1, -1, 4), (1, 1, 6), (60, 3))
+    x1, x2 = ((p @ CALIBRATED.matrix.T)[:, :2] / p[:, 2:] for p in (points, points + shift))
+    nothing = np.full((3, 3), np.nan)
+    motion = Motion(4, np.arange(60), MotionKind.GENERAL, '', nothing, nothing, 3.0, 0.1, 1.0,
+                    rotation=np.eye(3), translation=np.array(shift))
+    answer = MotionSegmentation(np.full(60, 4), (motion,), np.zeros(60), np.ones(60),
+                                moving=np.ones(60))
+    return FrameResult(STAMP, PREVIOUS, 3, Correspondences.from_arrays(x1, x2, SIZE), answer)
+
+
+CALIBRATED = Camera(np.array([[500.0, 0, 320], [0, 500, 240], [0, 0, 1]]), np.zeros(0), '', SIZE)
+
+
+def test_a_calibrated_motion_has_a_pose_with_its_error_and_a_time_to_contact():
+    row, = motion_rows(rigid_result(), CALIBRATED)
+    assert row['has_pose'] == 2
+    np.testing.assert_allclose(row['rotation'], [0, 0, 0, 1], atol=1e-9)
+    np.testing.assert_allclose(row['translation'], [0, 0, -1], atol=1e-9)
+    assert 0 < row['rotation_error_deg'] < 1 and 0 < row['direction_error_deg'] < 10
+    assert row['has_contact'] == 1
+    # 4.6 m away at 4 m/s, give or take the depth of the body.
+    assert row['contact_s'] == pytest.approx(1.15, abs=0.15)
+
+
+def test_without_calibration_there_is_no_pose_and_the_flag_says_so():
+    for camera in (None, Camera.guess(SIZE)):
+        row, = motion_rows(rigid_result(), camera)
+        assert row['has_pose'] == 0 and not row['rotation'].any()
+
+
+def test_a_receding_body_has_no_contact():
+    row, = motion_rows(rigid_result((0.0, 0.0, 0.4)), CALIBRATED)
+    assert row['has_contact'] == 0 and row['contact_s'] == 0
+
+
+def test_instances_are_32_bit_ids_and_the_mask_says_where_they_are():
+    built = messages(rosbags_types(), a_result())
+    image = built['sensor_msgs/msg/Image instances']
+    assert image.encoding == '32SC1' and image.step == 12
+    np.testing.assert_array_equal(np.asarray(image.data).view(np.int32).reshape(2, 3), INSTANCES)
+    mask = built['sensor_msgs/msg/Image mask']
+    assert mask.encoding == 'mono8'
+    np.testing.assert_array_equal(np.asarray(mask.data).reshape(2, 3), 255 * (INSTANCES > 0))
+
+
+class Anything:
+    """Stands in for a message class: every field exists."""
+
+    def __getattr__(self, name):
+        value = Anything()
+        setattr(self, name, value)
+        return value
+
+
+def test_detections_are_the_boxes_of_bodies_and_not_of_the_world():
+    from types import SimpleNamespace
+    vision = SimpleNamespace(Detection2DArray=Anything, Detection2D=Anything,
+                             ObjectHypothesisWithPose=Anything)
+    detection, = detections_array(vision, 'header', a_result()).detections
+    assert detection.id == '7' and detection.header == 'header'
+    assert (detection.bbox.center.position.x, detection.bbox.center.position.y) == (300.0, 400.0)
+    assert (detection.bbox.size_x, detection.bbox.size_y) == (0.0, 0.0)
+    hypothesis = detection.results[0].hypothesis
+    assert hypothesis.class_id == 'moving' and hypothesis.score == 0.75
 
 
 def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():

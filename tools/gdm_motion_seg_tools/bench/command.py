@@ -22,7 +22,7 @@ from gdm_motion_seg_tools.bench.report import (
     check_writable, make_report, print_table, Report, write_csv, write_json)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
-MEASUREMENTS = ('footage', 'ablation', 'batch', 'engine', 'latency', 'node', 'paper', 'soak')
+MEASUREMENTS = ('footage', 'davis', 'sfm', 'ablation', 'batch', 'engine', 'latency', 'node', 'paper', 'soak')
 """Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
 
 
@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--plots', type=Path, metavar='DIR', help='draw plots into a folder')
     parser.add_argument('--seeds', type=_positive, default=5, metavar='N',
                         help='runs of each pair, of which the median counts (default: 5)')
+    parser.add_argument('--first-seed', type=int, default=0, metavar='N',
+                        help='first seed of the textures of sfm (default: 0)')
     parser.add_argument('--jobs', type=_positive, default=cores(), metavar='N',
                         help='worker processes (default: one a core)')
     parser.add_argument('--methods', default='', metavar='A,B',

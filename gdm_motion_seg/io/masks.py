@@ -1,0 +1,67 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Masks and instance images as PNG files."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.io.folders import write_image
+from gdm_motion_seg.io.frames import Frame
+from gdm_motion_seg.masks import motion_mask
+from gdm_motion_seg.masks.kernels import IdImage
+from gdm_motion_seg.masks.recording import RecordingMasks
+from gdm_motion_seg.pipeline import FrameResult
+
+COLMAP_DILATION = 4
+"""Pixels by which moving regions grow in masks: features on their borders are ignored, too."""
+
+
+class MaskFiles:
+    """
+    Writes a mask and an instance image per frame.
+
+    A mask is named ``<image name>.png`` and is 0 on what moves and 255 elsewhere, as COLMAP
+    expects it; without an answer it is 255 everywhere. An instance image has 16 bits: 0 is the
+    world, bodies are numbered 1, 2, … in the order of their first frame.
+    """
+
+    def __init__(self, recording: RecordingMasks, masks: Path | None, instances: Path | None,
+                 dilation: int = COLMAP_DILATION, moving_is_white: bool = False) -> None:
+        """Write into the folders that are given; they are made."""
+        self._recording, self._masks, self._instances = recording, masks, instances
+        self._dilation, self._moving_is_white = dilation, moving_is_white
+        self._waiting: list[str] = []
+        self._written = 0
+        self._numbers: dict[int, int] = {0: 0}
+        for folder in filter(None, (masks, instances)):
+            folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, frame: Frame, result: FrameResult) -> None:
+        """Take a frame; files follow as soon as their masks are finished."""
+        number = self._written + len(self._waiting)
+        self._waiting.append(frame.name or f'{number:06d}.png')
+        self._flush(self._recording.add(frame.image, result))
+
+    def close(self) -> None:
+        """Write what was held back."""
+        self._flush(self._recording.finish())
+
+    def _flush(self, finished: list[IdImage]) -> None:
+        for instances in finished:
+            name = f'{self._waiting.pop(0)}.png'
+            self._written += 1
+            if self._masks is not None:
+                mask = motion_mask(instances, self._dilation, self._moving_is_white)
+                write_image(self._masks / name, mask)
+            if self._instances is not None:
+                write_image(self._instances / name, self._numbered(instances))
+
+    def _numbered(self, instances: IdImage) -> npt.NDArray[np.uint16]:
+        out: npt.NDArray[np.uint16] = np.zeros(instances.shape, np.uint16)
+        for body in np.unique(instances[instances > 0]).tolist():
+            number = self._numbers.setdefault(body, len(self._numbers))
+            out[instances == body] = min(number, np.iinfo(np.uint16).max)
+        return out

@@ -1,0 +1,53 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The colours of what moves and of the world, as histograms that forget."""
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.masks.kernels import BINS, ByteImage, colour_bins, FloatImage
+
+KEPT = 0.9
+"""Share of a histogram that is kept from frame to frame."""
+FLOOR = 1e-4
+"""Added to both densities: an unseen colour says nothing."""
+
+Mask = npt.NDArray[np.bool_]
+
+
+class ColourModel:
+    """
+    Histograms of Lab colours of moving and of static pixels.
+
+    They are learned only where motion decides: a mask that fed on its own colours would lock on
+    to the wrong thing.
+    """
+
+    def __init__(self) -> None:
+        """Begin without colours."""
+        self._moving = np.zeros(BINS**3, np.float32)
+        self._static = np.zeros(BINS**3, np.float32)
+        self._bins = np.zeros((0, 0), np.int64)
+
+    def log_odds(self, lab: ByteImage) -> FloatImage:
+        """Return log(p(colour | moving) / p(colour | static)) per pixel; 0 before any learning."""
+        self._bins = np.empty(lab.shape[:2], np.int64)
+        colour_bins(lab, self._bins)
+        if not self._moving.any() or not self._static.any():
+            return np.zeros(lab.shape[:2], np.float32)
+        ratio = np.log((self._moving / self._moving.sum() + FLOOR)
+                       / (self._static / self._static.sum() + FLOOR)).astype(np.float32)
+        return np.asarray(ratio[self._bins])
+
+    def learn(self, moving: Mask, static: Mask) -> None:
+        """Add the pixels of the last image that surely move and surely do not."""
+        self._moving = _learned(self._moving, self._bins[moving])
+        self._static = _learned(self._static, self._bins[static])
+
+
+def _learned(old: FloatImage, bins: npt.NDArray[np.int64]) -> FloatImage:
+    new = np.bincount(bins, minlength=BINS**3).astype(np.float32).reshape(BINS, BINS, BINS)
+    for axis in range(3):
+        new = 0.5 * new + 0.25 * np.roll(new, 1, axis) + 0.25 * np.roll(new, -1, axis)
+    return np.asarray(new.ravel() if not old.any() else KEPT * old + (1 - KEPT) * new.ravel())

@@ -1,0 +1,243 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+The loops over the pixels of the working grid.
+
+Colours are 8-bit Lab, so sums of absolute differences are whole numbers and exponentials of them
+come from tables.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.compilation import kernel
+
+FloatImage = npt.NDArray[np.float32]
+ByteImage = npt.NDArray[np.uint8]
+IdImage = npt.NDArray[np.int32]
+
+STEPS = 32
+"""Entries of the exponential's table per unit of its argument."""
+LARGEST = 10
+"""Largest argument in the table of exponentials."""
+BINS = 32
+"""Bins per channel of a colour histogram."""
+
+
+@kernel
+def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
+          age: FloatImage, lab: ByteImage, colour_px: float, out: FloatImage, out_body: IdImage,
+          out_age: FloatImage) -> None:
+    """
+    Bring what is known of the last frame to this frame's pixels, along the flow.
+
+    ``memory`` holds log-odds, displacement x and y, and frames per pixel. All are scaled by how
+    well the colours agree (``colour_px``: standard deviation in grey levels).
+    """
+    h, w = lab.shape[:2]
+    factor = 0.5 * STEPS / (colour_px * colour_px)
+    table = np.exp(-np.arange(STEPS * LARGEST + 1) / STEPS).astype(np.float32)
+    table[STEPS * LARGEST] = 0.0
+    for y in range(h):
+        for x in range(w):
+            u = min(max(x + flow[y, x, 0], 0.0), w - 1.001)
+            v = min(max(y + flow[y, x, 1], 0.0), h - 1.001)
+            i, j = int(u), int(v)
+            a, b = u - i, v - j
+            p, q, r, s = (1 - a) * (1 - b), a * (1 - b), (1 - a) * b, a * b
+            difference = 0.0
+            for c in range(3):
+                d = (p * older[j, i, c] + q * older[j, i + 1, c] + r * older[j + 1, i, c]
+                     + s * older[j + 1, i + 1, c]) - lab[y, x, c]
+                difference += d * d
+            gate = table[min(int(factor * difference), STEPS * LARGEST)]
+            for c in range(4):
+                out[y, x, c] = gate * (p * memory[j, i, c] + q * memory[j, i + 1, c]
+                                       + r * memory[j + 1, i, c] + s * memory[j + 1, i + 1, c])
+            i, j = int(u + 0.5), int(v + 0.5)
+            out_body[y, x] = body[j, i]
+            out_age[y, x] = age[j, i]
+
+
+@kernel
+def world_residual(flow: FloatImage, carried: FloatImage, degree: int, cx: FloatImage,
+                   cy: FloatImage, keep: float, displacement: FloatImage,
+                   residual: FloatImage) -> None:
+    """
+    Fill the flow against the world and its sum over the last frames.
+
+    ``cx`` and ``cy`` are the coefficients of the world's polynomial flow. ``displacement`` gets
+    the leaky sum of the residual flow along each pixel's path, and the number of frames in it.
+    """
+    h, w = flow.shape[:2]
+    # Along a row the polynomial depends on x alone: its coefficients are those of powers of a.
+    px, py = np.empty(degree + 1), np.empty(degree + 1)
+    for y in range(h):
+        b = (2.0 * y - h) / w
+        k = 0
+        for i in range(degree + 1):
+            px[i], py[i], power = 0.0, 0.0, 1.0
+            for _ in range(degree + 1 - i):
+                px[i] += cx[k] * power
+                py[i] += cy[k] * power
+                power *= b
+                k += 1
+        for x in range(w):
+            a = (2.0 * x - w) / w
+            u, v = 0.0, 0.0
+            for i in range(degree, -1, -1):
+                u = u * a + px[i]
+                v = v * a + py[i]
+            rx, ry = flow[y, x, 0] - u, flow[y, x, 1] - v
+            residual[y, x, 0], residual[y, x, 1] = rx, ry
+            displacement[y, x, 0] = rx + keep * carried[y, x, 1]
+            displacement[y, x, 1] = ry + keep * carried[y, x, 2]
+            displacement[y, x, 2] = 1.0 + keep * carried[y, x, 3]
+
+
+@kernel
+def contradiction(displacement: FloatImage, spread: FloatImage, texture: FloatImage,
+                  noise2: float, kappa2: float, texture2: float, out: FloatImage) -> None:
+    """Fill how much the displacement against the world exceeds noise and parallax, in nats."""
+    h, w = out.shape
+    for y in range(h):
+        for x in range(w):
+            d = displacement[y, x]
+            s2 = noise2 * d[2] + kappa2 * spread[y, x] * spread[y, x]
+            out[y, x] = (math.log(1.0 + (d[0] * d[0] + d[1] * d[1]) / s2)
+                         * texture[y, x] / (texture[y, x] + texture2))
+
+
+@kernel
+def body_residual(flow: FloatImage, boxes: FloatImage, models: FloatImage, ids: IdImage,
+                  slack: float, nearest: FloatImage, owner: IdImage) -> None:
+    """
+    Fill, per pixel, the residual to the affine flow of the body that fits best, and its id.
+
+    Outside of a body's box its flow is that of the nearest point of the box, and the residual
+    grows by ``slack`` per pixel of distance.
+    """
+    h, w = flow.shape[:2]
+    for y in range(h):
+        for x in range(w):
+            best, whose = 1e3, 0
+            for k in range(len(ids)):
+                u = min(max(float(x), boxes[k, 0]), boxes[k, 2])
+                v = min(max(float(y), boxes[k, 1]), boxes[k, 3])
+                m = models[k]
+                dx = flow[y, x, 0] - (m[0, 0] + m[1, 0] * u + m[2, 0] * v)
+                dy = flow[y, x, 1] - (m[0, 1] + m[1, 1] * u + m[2, 1] * v)
+                away = math.sqrt((x - u) * (x - u) + (y - v) * (y - v))
+                e = math.sqrt(dx * dx + dy * dy) + slack * away
+                if e < best:
+                    best, whose = e, ids[k]
+            nearest[y, x], owner[y, x] = best, whose
+
+
+@kernel
+def votes(points: FloatImage, moving: npt.NDArray[np.int64], weight: FloatImage,
+          flow: FloatImage, lab: ByteImage, spatial: float, colour: float, speed: float,
+          out: FloatImage) -> None:
+    """Add the votes of tracks for static (0) and moving (1): Gaussians in place, Lab and flow."""
+    h, w = lab.shape[:2]
+    reach = int(2.0 * spatial)
+    table = np.exp(-np.arange(STEPS * LARGEST) / STEPS).astype(np.float32)
+    a = np.float32(0.5 * STEPS / (spatial * spatial))
+    b = np.float32(0.5 * STEPS / (colour * colour))
+    c = np.float32(0.5 * STEPS / (speed * speed))
+    most = np.float32(3.0 * STEPS)
+    limit = np.float32(2.0 * STEPS)
+    for n in range(len(points)):
+        px, py = points[n, 0], points[n, 1]
+        ix, iy = min(max(int(px + 0.5), 0), w - 1), min(max(int(py + 0.5), 0), h - 1)
+        l0, l1 = np.float32(lab[iy, ix, 0]), np.float32(lab[iy, ix, 1])
+        l2 = np.float32(lab[iy, ix, 2])
+        f0, f1 = flow[iy, ix, 0], flow[iy, ix, 1]
+        layer = out[moving[n]]
+        for y in range(max(0, iy - reach), min(h, iy + reach + 1)):
+            for x in range(max(0, ix - reach), min(w, ix + reach + 1)):
+                d = a * ((x - px) * (x - px) + (y - py) * (y - py))
+                if d > limit:
+                    continue
+                e0, e1, e2 = lab[y, x, 0] - l0, lab[y, x, 1] - l1, lab[y, x, 2] - l2
+                g0, g1 = flow[y, x, 0] - f0, flow[y, x, 1] - f1
+                d += min(most, b * (e0 * e0 + e1 * e1 + e2 * e2))
+                d += min(most, c * (g0 * g0 + g1 * g1))
+                layer[y, x] += weight[n] * table[int(d)]
+
+
+@kernel
+def colour_bins(lab: ByteImage, out: npt.NDArray[np.int64]) -> None:
+    """Fill the index of each pixel's colour bin."""
+    shift = 256 // BINS
+    for y in range(lab.shape[0]):
+        for x in range(lab.shape[1]):
+            out[y, x] = (((lab[y, x, 0] // shift) * BINS + lab[y, x, 1] // shift) * BINS
+                         + lab[y, x, 2] // shift)
+
+
+@kernel
+def smooth_edges(values: FloatImage, lab: ByteImage, reach: float, edge: float,
+                 rounds: int) -> None:
+    """
+    Smooth in place but not across edges of the image.
+
+    The recursive domain transform (Gastal and Oliveira, 2011); ``reach`` in pixels, ``edge`` the
+    sum of absolute differences in Lab that stops it.
+    """
+    h, w = values.shape
+    table = np.empty(766, np.float32)
+    for k in range(rounds):
+        share = math.sqrt(3.0) * 2.0**(rounds - k - 1) / math.sqrt(4.0**rounds - 1.0)
+        for d in range(766):
+            table[d] = math.exp(-math.sqrt(2.0) / (reach * share) * (1.0 + reach / edge * d))
+        for y in range(h):
+            for x in range(1, w):
+                a = table[_difference(lab, y, x, y, x - 1)]
+                values[y, x] += a * (values[y, x - 1] - values[y, x])
+            for x in range(w - 2, -1, -1):
+                a = table[_difference(lab, y, x, y, x + 1)]
+                values[y, x] += a * (values[y, x + 1] - values[y, x])
+        for y in range(1, h):
+            for x in range(w):
+                a = table[_difference(lab, y, x, y - 1, x)]
+                values[y, x] += a * (values[y - 1, x] - values[y, x])
+        for y in range(h - 2, -1, -1):
+            for x in range(w):
+                a = table[_difference(lab, y, x, y + 1, x)]
+                values[y, x] += a * (values[y + 1, x] - values[y, x])
+
+
+@kernel
+def _difference(lab: ByteImage, y: int, x: int, v: int, u: int) -> int:
+    return (abs(np.int64(lab[y, x, 0]) - np.int64(lab[v, u, 0]))
+            + abs(np.int64(lab[y, x, 1]) - np.int64(lab[v, u, 1]))
+            + abs(np.int64(lab[y, x, 2]) - np.int64(lab[v, u, 2])))
+
+
+@kernel
+def enlarge(sign: FloatImage, body: IdImage, out: IdImage) -> None:
+    """Fill the instance image at full size; borders run where the interpolated sign changes."""
+    h, w = sign.shape
+    height, width = out.shape
+    left, share = np.empty(width, np.int64), np.empty(width, np.float32)
+    for x in range(width):
+        u = min(max((x + 0.5) * w / width - 0.5, 0.0), w - 1.001)
+        left[x] = int(u)
+        share[x] = u - left[x]
+    for y in range(height):
+        v = min(max((y + 0.5) * h / height - 0.5, 0.0), h - 1.001)
+        j = int(v)
+        b = np.float32(v - j)
+        for x in range(width):
+            i, a = left[x], share[x]
+            upper = sign[j, i] + a * (sign[j, i + 1] - sign[j, i])
+            lower = sign[j + 1, i] + a * (sign[j + 1, i + 1] - sign[j + 1, i])
+            if upper + b * (lower - upper) > 0.0:
+                nearest = body[j + (b > 0.5), i + (a > 0.5)]
+                # Just outside of a coarse body the id is that of the neighbour inside.
+                out[y, x] = nearest if nearest else max(body[j, i], body[j, i + 1],
+                                                        body[j + 1, i], body[j + 1, i + 1])

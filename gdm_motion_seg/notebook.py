@@ -1,0 +1,104 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""How an answer shows itself in Python: a repr, a table for notebooks, a data frame, a plot."""
+
+from html import escape
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from gdm_motion_seg.errors import MissingDependencyError
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
+
+if TYPE_CHECKING:
+    import pandas
+
+WORLD_COLOUR, WRONG_COLOUR = '0.6', 'black'
+"""Colours of static and of wrong tracks in a plot."""
+
+
+class Showable:
+    """What an answer for a frame can show; the fields are those of FrameResult."""
+
+    stamp: int
+    correspondences: Correspondences
+    segmentation: MotionSegmentation
+    reason: str
+
+    def __repr__(self) -> str:
+        """Say in one line what moves."""
+        if not self.segmentation.motions:
+            return f'<no answer at {self.stamp / 1e9:.3f} s: {self.reason}>'
+        bodies = [m for m in self.segmentation.motions if not m.is_world]
+        what = ', '.join(f'{m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
+        return (f'<{len(self.correspondences)} tracks at {self.stamp / 1e9:.3f} s: '
+                f'{what} moves>')
+
+    def _repr_html_(self) -> str:
+        """Show the motions as a table."""
+        head = ''.join(f'<th>{name}</th>' for name in _COLUMNS)
+        rows = ''.join('<tr>' + ''.join(f'<td>{escape(text)}</td>' for text in _cells(m)) + '</tr>'
+                       for m in self.segmentation.motions)
+        return f'<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>'
+
+    def to_dataframe(self) -> 'pandas.DataFrame':
+        """Return a pandas.DataFrame with one row per track; needs pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependencyError('to_dataframe needs pandas: pip install pandas') from None
+        pair, answer = self.correspondences, self.segmentation
+        return pandas.DataFrame({
+            'track_id': pair.ids, 'u': pair.x2[:, 0], 'v': pair.x2[:, 1],
+            'u_prev': pair.x1[:, 0], 'v_prev': pair.x1[:, 1], 'label': answer.labels,
+            'moving': answer.moving, 'residual': answer.residuals})
+
+    def plot(self, image: Any = None, axes: Any = None) -> Any:
+        """
+        Plot the tracks and their flow, bodies in colours; needs matplotlib.
+
+        Parameters
+        ----------
+        image :
+            The newer frame (grey or BGR), drawn below; None for an empty background.
+        axes :
+            Axes of matplotlib to draw into; new ones by default.
+
+        Returns
+        -------
+        The axes.
+
+        """
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise MissingDependencyError('plot needs matplotlib: pip install matplotlib') from None
+        axes = pyplot.subplots()[1] if axes is None else axes
+        pair, labels = self.correspondences, self.segmentation.labels
+        if image is not None:
+            picture = np.asarray(image)
+            axes.imshow(picture if picture.ndim == 2 else picture[..., 2::-1], cmap='gray')
+        flow = pair.x2 - pair.x1
+        for label in np.unique(labels).tolist():
+            mine = labels == label
+            colour = (WRONG_COLOUR if label < 0 else WORLD_COLOUR if label == 0
+                      else f'C{label % 10}')
+            name = 'wrong' if label < 0 else 'world' if label == 0 else f'body {label}'
+            axes.quiver(*pair.x1[mine].T, *flow[mine].T, color=colour, angles='xy', label=name,
+                        scale_units='xy', scale=1.0, width=0.002)
+        axes.set_xlim(0, pair.image_size[0])
+        axes.set_ylim(pair.image_size[1], 0)
+        axes.set_aspect('equal')
+        axes.legend(loc='upper right')
+        return axes
+
+
+_COLUMNS = ('id', 'what', 'tracks', 'moving', 'kind', 'box', 'residual (px)')
+
+
+def _cells(motion: Motion) -> tuple[str, ...]:
+    return (str(motion.id), 'world' if motion.is_world else 'body', str(motion.count),
+            f'{motion.moving:.2f}', motion.kind.value,
+            ', '.join(f'{v:.0f}' for v in motion.box), f'{motion.residual:.2f}')

@@ -1,0 +1,42 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node's dense outputs: masks and instances are made only while somebody subscribes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gdm_motion_seg.masks import MotionMasks
+from gdm_motion_seg.msgs.masks import instances_image, mask_image
+from gdm_motion_seg.msgs.types import MessageTypes
+from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.ros.config import NodeConfig
+
+MASK = 'mask'
+INSTANCES = 'instances'
+
+
+class DenseOutputs:
+    """Masks of the frames of one stream."""
+
+    def __init__(self, types: MessageTypes, wanted: Callable[[str], bool],
+                 publish: Callable[[str, Any], None]) -> None:
+        """Send messages of these types to where they are wanted."""
+        self._types, self._wanted, self._publish = types, wanted, publish
+        self._masks = MotionMasks()
+
+    def publish(self, image: npt.NDArray[np.generic], result: FrameResult, header: Any,
+                config: NodeConfig) -> None:
+        """Make and send what somebody listens to."""
+        mask, instances = self._wanted(MASK), self._wanted(INSTANCES)
+        if not mask and not instances:
+            return
+        found = self._masks.process(image, result)
+        if mask:
+            self._publish(MASK, mask_image(self._types, header, found, config.mask_dilation_px,
+                                           config.mask_moving_is_white))
+        if instances:
+            self._publish(INSTANCES, instances_image(self._types, header, found))
