@@ -21,7 +21,8 @@ def report():
 def test_the_report_has_the_figures_that_are_promised(report):
     figures = report['summary']['gdm']
     assert report['benchmark'] == 'latency'
-    for key in ('segment_over_track', 'over_sequential_magsac', 'over_sequential_poselib',
+    for key in ('frame_over_t500', 'frame_all_over_t500', 'outputs_over_t500', 'cold_over_magsac',
+                'segment_over_track', 'over_sequential_magsac', 'over_sequential_poselib',
                 'stream_error', 'cold_error', 'magsac_error', 'poselib_error',
                 'budget_overshoot_p99', 'growth_points', 'growth_pixels'):
         assert np.isfinite(figures[key]) and figures[key] >= 0, key
