@@ -38,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--fps', type=rate, metavar='HZ',
                         help='frames per second of a folder (default: 30), or of a video that '
                         'declares a wrong rate')
+    parser.add_argument('--masks', action='store_true',
+                        help='show dense masks of what moves instead of outlines of its tracks')
     parser.add_argument('--frames', type=count, metavar='N', help='stop after N frames')
     parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
                         help='address to serve the page on (default: 127.0.0.1, which only this '
@@ -66,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _serve_source(args: argparse.Namespace, config: NodeConfig) -> int:
-    from gdm_motion_seg.view.feeds import sights
+    from gdm_motion_seg.view.feeds import answers, sights
     from gdm_motion_seg.view.page import about
 
     # Once before the page is served, so that a source that is none is said at once.
@@ -75,7 +77,8 @@ def _serve_source(args: argparse.Namespace, config: NodeConfig) -> int:
 
     def feed() -> 'Iterator[Sight]':
         with open_source(args.source, args.topic, args.fps) as source:
-            yield from islice(sights(source, config, config.seed), args.frames)
+            found = answers(source, config, config.seed, args.masks)
+            yield from islice(sights(found), args.frames)
 
     return _serve(args, about(name, config, live, fps), feed)
 
@@ -138,9 +141,9 @@ def _log_to_rerun(args: argparse.Namespace, config: NodeConfig) -> int:
             total = min(filter(None, (source.count, args.frames)), default=None)
             with console.progress_bar(source.path.name, total) as advance:
                 done = 0
-                found = islice(answers(source, config, config.seed), args.frames)
+                found = islice(answers(source, config, config.seed, args.masks), args.frames)
                 for done, answer in enumerate(found, start=1):
-                    recording.add(*answer)
+                    recording.add(answer)
                     advance(done)
         return done
 

@@ -29,14 +29,15 @@ class DenseOutputs:
         self._masks = MotionMasks()
 
     def publish(self, image: npt.NDArray[np.generic], result: FrameResult, header: Any,
-                config: NodeConfig) -> None:
-        """Make and send what somebody listens to."""
+                config: NodeConfig) -> npt.NDArray[np.int32] | None:
+        """Make and send what somebody listens to; returns the instances if they were made."""
         mask, instances = self._wanted(MASK), self._wanted(INSTANCES)
         if not mask and not instances:
-            return
+            return None
         found = self._masks.process(image, result)
         if mask:
             self._publish(MASK, mask_image(self._types, header, found, config.mask_dilation_px,
                                            config.mask_moving_is_white))
         if instances:
             self._publish(INSTANCES, instances_image(self._types, header, found))
+        return found

@@ -258,8 +258,8 @@ class FrameProcessor:
             publish(MOTIONS, motions_cloud(types, header, result, camera))
         if wanted(DETECTIONS):
             publish(DETECTIONS, detections_array(vision_messages(), header, result))
-        self._draw(Scene(image, result, lens, frame_id))
-        self._dense.publish(image, result, header, self._config)
+        instances = self._dense.publish(image, result, header, self._config)
+        self._draw(Scene(image, result, lens, frame_id, instances))
 
     def _draw_here(self, scene: Scene) -> None:
         draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)

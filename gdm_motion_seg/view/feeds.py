@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.io.frames import Frame, FrameSource
+from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.view.moments import Moment, moment_from_rows, moment_of
-from gdm_motion_seg.viz.overlay import draw_overlay
+from gdm_motion_seg.viz.overlay import draw_overlay, Instances
 
 if TYPE_CHECKING:
     from gdm_motion_seg.ros.listener import NodeFrame
@@ -33,21 +34,34 @@ class Sight:
     """Draws and encodes it; empty if there is none."""
 
 
-def answers(source: FrameSource, config: PipelineConfig, seed: int = 0
-            ) -> Iterator[tuple[Frame, FrameResult, float]]:
-    """Yield each frame of a source with its answer and the milliseconds that it took."""
+@dataclass(frozen=True)
+class Answer:
+    """A frame, what the pipeline says about it, and how long that took."""
+
+    frame: Frame
+    result: FrameResult
+    latency_ms: float
+    instances: Instances | None = None
+    """Id of the body at each pixel, where masks are wanted."""
+
+
+def answers(source: FrameSource, config: PipelineConfig, seed: int = 0, masks: bool = False
+            ) -> Iterator[Answer]:
+    """Yield each frame of a source with its answer, and with dense masks if they are wanted."""
     pipeline = MotionPipeline(config, seed)
+    dense = MotionMasks() if masks else None
     for frame in source.frames():
         pipeline.camera = source.camera_of(frame)
         start = time.perf_counter()
         result = pipeline.process(frame.image, frame.stamp)
-        yield frame, result, 1e3 * (time.perf_counter() - start)
+        instances = dense.process(frame.image, result) if dense else None
+        yield Answer(frame, result, 1e3 * (time.perf_counter() - start), instances)
 
 
-def sights(source: FrameSource, config: PipelineConfig, seed: int = 0) -> Iterator[Sight]:
-    """Yield what a page can show of a source."""
-    for frame, result, latency in answers(source, config, seed):
-        yield Sight(moment_of(result, latency), _Picture(frame, result))
+def sights(found: Iterable[Answer]) -> Iterator[Sight]:
+    """Yield what a page can show of answers."""
+    for answer in found:
+        yield Sight(moment_of(answer.result, answer.latency_ms), partial(_picture, answer))
 
 
 def node_sights(frames: 'Iterable[NodeFrame]') -> Iterator[Sight]:
@@ -65,15 +79,9 @@ def node_sights(frames: 'Iterable[NodeFrame]') -> Iterator[Sight]:
         yield Sight(moment, partial(bytes, frame.jpeg))
 
 
-@dataclass(frozen=True)
-class _Picture:
-    """Draws and encodes when it is called."""
-
-    frame: Frame
-    result: FrameResult
-
-    def __call__(self) -> bytes:
-        return encode_jpeg(draw_overlay(self.frame.image, self.result))
+def _picture(answer: Answer) -> bytes:
+    """Draw and encode an answer."""
+    return encode_jpeg(draw_overlay(answer.frame.image, answer.result, answer.instances))
 
 
 def encode_jpeg(image: npt.NDArray[np.uint8]) -> bytes:

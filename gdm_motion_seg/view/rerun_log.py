@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from gdm_motion_seg.errors import MissingDependencyError
-from gdm_motion_seg.io.frames import Frame
-from gdm_motion_seg.pipeline import FrameResult
-from gdm_motion_seg.view.feeds import encode_jpeg
+from gdm_motion_seg.view.feeds import Answer, encode_jpeg
 from gdm_motion_seg.view.moments import moment_of
 from gdm_motion_seg.viz.colors import motion_rgb
-from gdm_motion_seg.viz.overlay import Instances, tag_text, to_bgr
+from gdm_motion_seg.viz.overlay import tag_text, to_bgr
 
 TIMELINE = 'time'
 
@@ -47,9 +45,9 @@ class RerunLog:
         self._stream.flush()
         self._stream.disconnect()
 
-    def add(self, frame: Frame, result: FrameResult, latency_ms: float,
-            instances: Instances | None = None) -> None:
+    def add(self, answer: Answer) -> None:
         """Log one frame and its answer."""
+        frame, result, instances = answer.frame, answer.result, answer.instances
         rr, pair = self._rr, result.correspondences
         self._stream.set_time(TIMELINE, timestamp=np.datetime64(result.stamp, 'ns'))
         self._log('camera', rr.EncodedImage(contents=encode_jpeg(to_bgr(frame.image)),
@@ -73,7 +71,7 @@ class RerunLog:
         for body in moment_of(result).bodies:
             self._log(f'moving/{body.id}', rr.Scalars(body.moving))
             self._log(f'speed/{body.id}', rr.Scalars(body.speed))
-        self._log('latency_ms', rr.Scalars(latency_ms))
+        self._log('latency_ms', rr.Scalars(answer.latency_ms))
 
     def _log(self, path: str, value: Any) -> None:
         self._stream.log(path, value)

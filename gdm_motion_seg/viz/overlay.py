@@ -187,8 +187,8 @@ def _pixels(at: npt.NDArray[np.float64], canvas: Image) -> IntArray:
 
 
 def _ids_in(instances: Instances) -> list[int]:
-    """Return the ids of the bodies in a mask."""
-    return [int(i) for i in np.flatnonzero(np.bincount(np.maximum(instances, 0).ravel())) if i]
+    """Return the ids of the bodies in a mask, of every fourth pixel: no body is smaller."""
+    return [int(i) for i in np.unique(instances[::2, ::2]) if i > 0]
 
 
 def _mask_region(instances: Instances, body: int) -> _Region | None:

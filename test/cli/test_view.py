@@ -79,10 +79,12 @@ def test_an_input_that_ends_in_the_middle_stays_on_the_page_with_the_reason(
 def test_rerun_gets_images_tracks_boxes_and_plots(small_bag, tmp_path, capsys):
     pytest.importorskip('rerun', reason='needs the Rerun SDK (pip install rerun-sdk)')
     file = tmp_path / 'motions.rrd'
-    assert main(['view', str(small_bag[0]), '--rerun', str(file), '--frames', '8']) == 0
+    words = ['view', str(small_bag[0]), '--rerun', str(file), '--frames', '8', '--masks']
+    assert main(words) == 0
     assert '8 frames are in' in capsys.readouterr().out
     data = file.read_bytes()
-    for path in (b'camera/tracks', b'camera/bodies', b'camera/flow', b'latency_ms'):
+    for path in (b'camera/tracks', b'camera/bodies', b'camera/flow', b'camera/masks',
+                 b'latency_ms'):
         assert path in data
     assert main(['view', str(small_bag[0]), '--rerun', str(file)]) == 2
 
