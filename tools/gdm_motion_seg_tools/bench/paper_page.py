@@ -158,7 +158,8 @@ def _cloud(facts: dict[str, Any]) -> str:
 
 def _hopkins(rows: Sequence[Row]) -> str:
     parts = ['## Hopkins155, first and last frame\n\nMean (median) by category. The paper ran '
-             'every method once per file; so do we, GDM with every seed.']
+             'every method once per file; so do we, GDM with every seed. The control clusters by '
+             'position alone: a method that is not clearly better has hardly used the motion.']
     methods = [name for name in NAMES if name in (*HOPKINS, 'slbf-nonlinear', 'hosc-2', 'hosc-3',
                                                   'ras', 'lrr-nonlinear', 'ssc-nonlinear', 'ref',
                                                   'k-means')]
@@ -260,9 +261,10 @@ def _outliers(summary: dict[str, dict[str, float]], picture: str) -> str:
     if others:
         text += ('\n\n**Read the inlier error with care.** The objects of AdelaideRMF lie apart '
                  "in the image: k-means on the positions (x, y, x', y'), which knows no motion, "
-                 'is the first row below. A low inlier error of a method that clusters by '
-                 'neighbourhood and rejects nothing therefore says little about motions, and is '
-                 'no sign that it is better than GDM, which does not look at positions. The '
+                 'is the first row below. A low inlier error of a method that uses neighbourhoods '
+                 'or distances, in this table or the one above, therefore says little about '
+                 'motions, and is no sign that it is better than GDM, which does not look at '
+                 'positions. The '
                  'methods that reject no outliers, on the same pairs:\n\n'
                  + table(('method', 'inlier error', 'error with outliers'), others))
     if picture:
