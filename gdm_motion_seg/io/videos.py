@@ -66,7 +66,6 @@ class VideoSource(FrameSource):
         if not any_good and not self._is_partial:
             raise InputError(f'{self.path} is a video of which no frame can be decoded')
 
-
     def _go_to(self, index: int) -> int:
         """Skip to a frame: by a seek if it arrives, else by decoding what lies before it."""
         if index == 0:
