@@ -239,8 +239,8 @@ class _Teller:
     """Says to the scheduler how far a part is, for progress and for the log of the run."""
 
     def __init__(self, run: str, recording: Recording, part: Part) -> None:
-        self._about = {'run': run, 'recording': recording.name, 'part': part.index, 'parts': part.count,
-                       'pid': os.getpid(), 'host': os.uname().nodename}
+        self._about = {'run': run, 'recording': recording.name, 'part': part.index,
+                       'parts': part.count, 'pid': os.getpid(), 'host': os.uname().nodename}
         self._last = time.monotonic()
         try:
             from distributed import get_worker
