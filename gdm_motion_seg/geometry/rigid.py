@@ -92,7 +92,7 @@ def _derivatives(motion: FloatArray, uv: FloatArray, turned: FloatArray, de: Flo
 
 @inlined
 def epipolar(e: tuple[float, ...], x: float, y: float, u: float,
-              v: float) -> tuple[float, float, float, float, float, float]:
+             v: float) -> tuple[float, float, float, float, float, float]:
     """
     Return what the Sampson distance c / sqrt(q) of (x, y), (u, v) consists of.
 

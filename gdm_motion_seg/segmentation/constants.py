@@ -6,9 +6,9 @@ The constants of the segmentation, in one place.
 
 Each has its unit and the reason for its value. The command that chose it stands in brackets:
 [footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences. Evidence is in
-nats: (residual / noise)^2 / 2. The weights of a single pair were chosen together on a random half of
-Hopkins155, AdelaideRMF and KT3DMoSeg and on scenes of the sweep ``small``; ``bench ablation`` tells
-what each term is worth.
+nats: (residual / noise)^2 / 2. The weights of a single pair were chosen together on a random half
+of Hopkins155, AdelaideRMF and KT3DMoSeg and on scenes of the sweep ``small``; ``bench ablation``
+tells what each term is worth.
 """
 
 from typing import NamedTuple

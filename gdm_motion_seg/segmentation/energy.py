@@ -13,8 +13,8 @@ a wrong match has no neighbour that moves like it, so it pays nothing, and a bod
 heap of outliers pays all its bonds.
 
 The fourth term is the paper's: d_k is the empirical dimension of the points of cluster k embedded
-as x (x) x', and w_k its share of the points. Of the family (sum_k w_k d_k^p)^(1/p) it is p = 1, the
-mean. Any part of a cluster has a lower dimension than the whole, because it covers less of the
+as x (x) x', and w_k its share of the points. Of the family (sum_k w_k d_k^p)^(1/p) it is p = 1,
+the mean. Any part of a cluster has a lower dimension than the whole, because it covers less of the
 image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
 motion. That is why the price beta of a motion does not grow with N.
 

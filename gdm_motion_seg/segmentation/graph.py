@@ -30,7 +30,7 @@ class Graph:
     """(E,) difference of flow over what one body allows: below 1 the two flows are alike."""
 
     def groups(self, member: Mask) -> IntArray:
-        """Number the connected groups of members that are linked by like flow; -1 elsewhere."""
+        """Return the numbers of connected groups of members with like flow; -1 elsewhere."""
         row = np.repeat(np.arange(len(member)), np.diff(self.first))
         link = member[row] & member[self.neighbour] & (self.contrast < 1.0)
         counts = np.concatenate([[0], np.cumsum(link)])[self.first]

@@ -127,7 +127,7 @@ def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
                  camera: Camera) -> Motion:
     """Describe the world: a rigid motion, or a smooth flow that has no parallax."""
     points = pair.take(members)
-    k, k_inv = camera.matrix, np.linalg.inv(camera.matrix)
+    k_inv = np.linalg.inv(camera.matrix)
     rotation, translation = world.motion[:3], world.motion[3]
     fundamental = k_inv.T @ cross_matrix(translation) @ rotation @ k_inv
     fundamental /= np.linalg.norm(fundamental)

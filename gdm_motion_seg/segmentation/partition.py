@@ -178,7 +178,8 @@ class _Solver:
     def result(self) -> Partition:
         """Return the labels and how much each track prefers a body to the world."""
         local = local_costs(self._graph.first, self._graph.neighbour, self._bond,
-                            self._graph.contrast, self.labels, self._unary, self._former(), constants.STAY)
+                            self._graph.contrast, self.labels, self._unary, self._former(),
+                            constants.STAY)
         best = local[2:].min(axis=0, initial=FORBIDDEN)
         return Partition(self.labels, local[1] - best, len(self._bodies))
 

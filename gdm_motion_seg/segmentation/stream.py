@@ -119,4 +119,3 @@ def moving_probability(labels: IntArray, advantage: FloatArray, doubt: FloatArra
     alone = 0.5 / (1.0 + np.exp(np.clip(WRONG_MATCH - doubt, -50.0, 50.0)))
     inside = 1.0 / (1.0 + np.exp(np.clip(-advantage, -50.0, 50.0)))
     return np.where(labels >= FIRST_BODY, np.maximum(inside, 0.5 + 1e-6), alone)
-

@@ -56,7 +56,7 @@ class GapWorld:
     smooth_share: float
     """Weight in [0, 1] of the smooth flow against the rigid world."""
     near: FloatArray | None = None
-    """(4, 3) motion that explains the near ground before a flat background; None where there is none."""
+    """(4, 3) motion that explains near ground before a flat background; None without any."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class WorldEstimator:
 
 
 def _balanced_weights(window: Window) -> FloatArray:
-    """Weigh tracks by 1 / sqrt(tracks in their cell), so that texture does not outvote the rest."""
+    """Weigh tracks by 1 / sqrt(tracks in their cell): texture must not outvote the rest."""
     cell = np.maximum(window.x // (max(window.image_size) / CELLS), 0.0).astype(np.int64)
     key = cell[:, 1] * (2 * CELLS) + np.minimum(cell[:, 0], 2 * CELLS - 1)
     return np.asarray(1.0 / np.sqrt(np.bincount(key)[key]))
@@ -328,7 +328,7 @@ def _capped_cost(motion: FloatArray, rays: FloatArray, focal: float, covariance:
 def fit_rigid_world(start: FloatArray, warm: bool, rays: FloatArray, focal: float,
                     covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
                     weight: FloatArray, cap: float, seed: int) -> FloatArray:
-    """Fit (R, t): the last motion and those of seven tracks compete, the best is refined on all."""
+    """Fit (R, t): the last motion and those of seven tracks compete; all refine the best."""
     np.random.seed(seed)
     n = rays.shape[1]
     ones, everyone = np.ones(n), np.arange(n)

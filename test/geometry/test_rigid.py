@@ -12,7 +12,7 @@ CAP = 8.0
 
 
 def rays(view, clean=False):
-    """Give what the camera sees in both views, as (4, N), and the precision of half a pixel of noise."""
+    """Give what both views see, as (4, N), and the precision of half a pixel of noise."""
     k = view.camera_matrix
     first, second = (view.clean1, view.clean2) if clean else (view.x1, view.x2)
     both = np.hstack([(x - k[:2, 2]) / k[0, 0] for x in (first, second)])

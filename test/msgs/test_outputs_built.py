@@ -123,6 +123,8 @@ def body_of(n_points, **changes):
                                       np.ones(n_points), moving=np.full(n_points, 0.9))
     pair = Correspondences.from_arrays(x2 - 2, x2, SIZE)
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
+
+
 def rigid_result(shift=(0.0, 0.0, -0.4)):
     """Return a body that comes nearer without turning, seen by a camera with K below."""
     rng = np.random.default_rng(0)

@@ -274,4 +274,3 @@ def _summary(measured: list[tuple[Clip, dict[str, Counts]]],
                 [counts[method] for _, counts in measured])
         summary[method] = figures
     return summary
-
