@@ -15,9 +15,9 @@ of a wrong match. The dimension term is the paper's global dimension with weight
 number of tracks in the world, so that a small body costs the same among many. Because any split
 lowers the dimension, what a split of the same size that mixes the two gains is subtracted.
 
-The solver proposes bodies (linked groups of tracks that contradict the world), assigns every
-track its cheapest label (iterated conditional modes), refits, and drops or merges bodies while J
-falls.
+The solver proposes bodies (linked groups of tracks that contradict the world, and of those that
+their body does not explain), assigns every track its cheapest label (iterated conditional modes),
+refits, and merges or drops bodies while J falls.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,9 @@ import numpy as np
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.gdm.kernels import hard_dimensions
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed
+from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
 from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import Graph
@@ -38,6 +40,8 @@ ROUNDS = 3
 """Rounds of refitting, assigning and dropping: the labels settle in two."""
 EPSILON = 0.35
 """Strictness of the empirical dimension, the paper's epsilon."""
+RIGID_LEAST = 12
+"""Tracks from which on a body may be modelled as rigid: each of them has a free depth."""
 FIRST_BODY = 1
 """Label of the first body."""
 NEW = -2
@@ -79,6 +83,7 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Grap
     for _ in range(ROUNDS):
         before = solver.labels.copy()
         solver.refit()
+        solver.split()
         solver.assign()
         solver.merge()
         solver.drop()
@@ -138,7 +143,30 @@ class _Solver:
     def refit(self) -> None:
         """Fit every body's flow to its tracks."""
         for body in self._bodies:
-            self._unary[body + 1] = body_cost(self._window, self.members(body))
+            self._unary[body + 1] = affine_cost(self._window, self.members(body))
+
+    def split(self) -> None:
+        """
+        Propose as bodies of their own the linked tracks that a new body does not explain.
+
+        Bodies that touch when they are first seen are one group. Later their ids keep them apart.
+        """
+        rows: list[FloatArray] = []
+        for body in self._bodies:
+            members = self.members(body)
+            if self._is_known(members):
+                continue
+            unexplained = np.zeros(len(self.labels), np.bool_)
+            cost = explained_cost(self._window, members)
+            unexplained[members] = cost > constants.BODY_CAP / 2.0
+            group = self._graph.groups(unexplained)
+            for value in np.unique(group[unexplained]):
+                part = np.flatnonzero(group == value)
+                if constants.SMALLEST <= len(part) < len(members):
+                    self.labels[part] = len(self._unary) - 1 + len(rows)
+                    rows.append(affine_cost(self._window, part))
+        if rows:
+            self._unary = np.concatenate([self._unary, rows])
 
     def assign(self) -> None:
         """Give every track its cheapest label."""
@@ -152,15 +180,14 @@ class _Solver:
             if not len(own) or not len(other):
                 continue
             both = np.concatenate([own, other])
-            cost = body_cost(self._window, both)
-            data = cost[both].sum() - self._unary[a + 1, own].sum() \
-                - self._unary[b + 1, other].sum()
+            one, two, joined = (float(explained_cost(self._window, members).sum())
+                                for members in (own, other, both))
             crossed, rest = self._split_across(own, other)
             dimension = self._dimension(crossed) + self._dimension(rest) \
                 - self._dimension(own) - self._dimension(other)
-            if data + dimension - constants.PRICE < 0.0:
+            if joined - one - two + dimension - self._price_of_two(own, other) < 0.0:
                 self.labels[other] = a
-                self._unary[a + 1] = cost
+                self._unary[a + 1] = affine_cost(self._window, both)
 
     def drop(self) -> None:
         """Dissolve bodies that cost more than they explain, and close the gaps."""
@@ -185,11 +212,14 @@ class _Solver:
 
     def _gain(self, body: int, members: IntArray) -> float:
         """Return by how much a body lowers J against labelling its tracks without it."""
-        known = np.mean(self._previous[members] >= FIRST_BODY) > 0.3
-        price = constants.PRICE if known else constants.FIRST_PRICE
+        price = constants.PRICE if self._is_known(members) else constants.FIRST_PRICE
         saved = np.minimum(self._unary[0, members], self._unary[1, members]).sum()
         border = _border(self._graph, self._bond, self.labels, members)
         return float(saved - self._unary[body + 1, members].sum() - border - price)
+
+    def _is_known(self, members: IntArray) -> bool:
+        """Tell whether some of the tracks belonged to a body in the frame before."""
+        return len(members) > 0 and bool(np.mean(self._previous[members] >= FIRST_BODY) > 0.3)
 
     def _dimension(self, members: IntArray) -> float:
         """Return the dimension term of a body."""
@@ -197,6 +227,12 @@ class _Solver:
         together = np.zeros(len(members), np.int64)
         d = float(hard_dimensions(vectors, together, 1, EPSILON)[0])
         return constants.DIMENSION * len(members) * d
+
+    def _price_of_two(self, own: IntArray, other: IntArray) -> float:
+        """Return the price of keeping two bodies apart: less where they were two before."""
+        ids = {int(np.bincount(former[former >= FIRST_BODY], minlength=1).argmax())
+               for former in (self._previous[own], self._previous[other])}
+        return constants.PRICE if len(ids) == 2 and 0 not in ids else constants.FIRST_PRICE
 
     def _split_across(self, own: IntArray, other: IntArray) -> tuple[IntArray, IntArray]:
         """
@@ -228,8 +264,36 @@ class _Solver:
         return former
 
 
-def body_cost(window: Window, members: IntArray) -> FloatArray:
-    """Return the nats of every track under the affine flow of a body, mean over the gaps."""
+def explained_cost(window: Window, members: IntArray) -> FloatArray:
+    """
+    Return the nats of a body's members under its affine flow, or under one rigid (R, t).
+
+    Whichever explains them better: the faces of a box that turns have no common affine flow. Only
+    the affine flow decides who is a member, because (R, t) leaves each track's depth free.
+    """
+    affine = affine_cost(window, members)[members]
+    if len(members) < RIGID_LEAST:
+        return affine
+    rigid = rigid_cost_of(window, members)[members]
+    return rigid if rigid.sum() < affine.sum() else affine
+
+
+def rigid_cost_of(window: Window, members: IntArray) -> FloatArray:
+    """Fit (R, t) to the members over the pair's gap; return the capped nats of all tracks."""
+    k = Camera.guess(window.image_size).matrix
+    x1, x2 = ((x - k[:2, 2]) / k[0, 0] for x in (window.before[0], window.x))
+    rays = np.ascontiguousarray(np.hstack([x1, x2]).T)
+    moved2 = ((window.x - window.before[0]) ** 2).sum(axis=1)
+    precision = 2.0 * k[0, 0] ** 2 / (
+        constants.POINT_VARIANCE + constants.FLOW_VARIANCE * moved2
+        + 0.5 * (window.covariance[:, 0] + window.covariance[:, 2]))
+    motion = np.zeros((4, 3))
+    fit_rigid(motion, rays, members, precision, constants.BODY_CAP)
+    return rigid_costs(motion[None], rays, precision, members, constants.BODY_CAP)[0]
+
+
+def affine_cost(window: Window, members: IntArray) -> FloatArray:
+    """Return the capped nats of every track under the affine flow of a body, mean over gaps."""
     if not len(members):
         return np.full(len(window), constants.BODY_CAP)
     # In units of the image width, about the body's centre.
