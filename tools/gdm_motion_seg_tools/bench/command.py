@@ -22,7 +22,8 @@ from gdm_motion_seg_tools.bench.report import (
     check_writable, make_report, print_table, Report, write_csv, write_json)
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
-MEASUREMENTS = ('footage', 'davis', 'sfm', 'ablation', 'batch', 'engine', 'latency', 'node', 'paper', 'soak')
+MEASUREMENTS = ('footage', 'davis', 'sfm', 'ablation', 'batch', 'engine', 'latency', 'node',
+                'paper', 'soak')
 """Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
 
 
