@@ -55,6 +55,10 @@ NOT_RUN = {
     'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
+    'gdm-motion-seg bench davis': 'it wants sequences with masks; test/bench/test_davis.py makes '
+                                  'some',
+    'gdm-motion-seg bench sfm': 'it takes minutes for each scene; test/bench/test_davis.py tests '
+                                'its parts',
     'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
 }
 """Commands that are not run by a test, with the reason."""
