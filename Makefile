@@ -12,7 +12,7 @@ FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0
 DEMO_FLAGS ?=
 
-.PHONY: help venv demo test coverage fuzz clean
+.PHONY: help venv demo test docs coverage fuzz clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ test: $(COMPILED)  ## every test, the linters and the type checks (TESTS=test/sy
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
 
+docs: $(READY)  ## the documentation as a site in site/; a warning or a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
 coverage: $(READY)  ## every test, with the share of lines that they reach (at least 90 %)
 	$(BIN)/python -m pytest -n $(JOBS) $(TESTS) --cov --cov-report=term:skip-covered --cov-report=html \
 		--cov-fail-under=$(COVERAGE)
@@ -49,4 +52,4 @@ fuzz: $(READY)  ## random messages and files into every reader (FUZZ_INPUTS=1000
 		--hypothesis-seed=$(FUZZ_SEED)
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov
+	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov site

@@ -4,6 +4,7 @@
 """Package gdm_motion_seg for ament_python (colcon) and for pip alike."""
 
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
@@ -21,7 +22,8 @@ def ros(distribution):
 BATCH = ['dask[distributed]>=2024.8', 'pyarrow>=14', 'fsspec>=2023.12', 'bokeh>=3.1']
 VIEW = ['tornado>=6.1', 'av>=11']
 COMPLETION = ['shtab>=1.6']
-TEST = [*BATCH, *VIEW, *COMPLETION, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
+DOCS = ['mkdocs>=1.6,<2', 'mkdocs-material>=9.5,<10', 'mkdocstrings[python]>=0.26']
+TEST = [*BATCH, *VIEW, *COMPLETION, *DOCS, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
         'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
@@ -56,6 +58,7 @@ setup(
         'rerun': ['rerun-sdk>=0.23'],
         'completion': COMPLETION,
         'batch': BATCH,
+        'docs': DOCS,
         'test': TEST,
     },
     zip_safe=False,
@@ -63,6 +66,8 @@ setup(
     maintainer_email='maintainers@example.com',
     description='Segments tracked image features into rigid motions by global dimension '
                 'minimization.',
+    long_description=Path(__file__).with_name('README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
     license='Apache-2.0',
     entry_points={
         'console_scripts': [

@@ -10,10 +10,14 @@ import pytest
 
 from gdm_motion_seg.cli.flags import read_parameters
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.parameter_file import with_table, write
 from gdm_motion_seg.settings import settings_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / 'gdm_motion_seg'
+PAGE = ROOT / 'docs' / 'ros.md'
+ROW = '| `tracking.max_tracks` |'
+"""A row of the table of parameters."""
 ROOMS = ('errors', 'resources', 'threads', 'progress', 'compilation', 'decoding', 'settings',
          'gdm', 'geometry', 'tracking', 'segmentation', 'notebook', 'pipeline', 'poses', 'masks',
          'warm_up', 'viz', 'msgs', 'io', 'ros', 'view', 'batch', 'cli')
@@ -104,31 +108,12 @@ def test_the_parameter_file_lists_every_setting_with_its_default():
     assert read_parameters(ROOT / 'config' / 'motion_seg.yaml') == expected
 
 
-def parameter_table():
-    """Return the table of all settings as the README shows it."""
-    rows = ['| parameter | default | range | what |', '|---|---|---|---|']
-    for s in settings_of(NodeConfig):
-        unit = f' {s.unit}' if s.unit else ''
-        default = f'"{s.default}"' if isinstance(s.default, str) else str(s.default).lower() \
-            if isinstance(s.default, bool) else f'{s.default}{unit}'
-        rows.append(f'| `{s.name}` | {default} | {s.range_text} | {s.description} |')
-    return '\n'.join(rows)
-
-
-BEFORE, AFTER = '<!-- parameters -->\n', '\n<!-- end of parameters -->'
-
-
-def readme_parts():
-    """Return the README before, inside and after its table of parameters."""
-    head, start, rest = (ROOT / 'README.md').read_text(encoding='utf-8').partition(BEFORE)
-    table, end, tail = rest.partition(AFTER)
-    assert start and end
-    return head + start, table, end + tail
-
-
-def test_the_table_of_parameters_in_the_readme_is_that_of_the_settings():
-    assert readme_parts()[1] == parameter_table(), \
-        'write it anew with: python test/test_architecture.py'
+def test_the_table_of_parameters_is_in_the_page_of_the_node_and_nowhere_else():
+    pages = [*ROOT.glob('*.md'), *(ROOT / 'docs').glob('*.md')]
+    with_a_table = [page for page in pages if f'\n{ROW}' in page.read_text(encoding='utf-8')]
+    assert with_a_table == [PAGE]
+    text = PAGE.read_text(encoding='utf-8')
+    assert with_table(text) == text, 'write it again with: python test/test_architecture.py'
 
 
 @pytest.mark.parametrize('setting', settings_of(NodeConfig), ids=lambda s: s.name)
@@ -138,5 +123,4 @@ def test_every_setting_has_a_description_that_is_a_sentence(setting):
 
 
 if __name__ == '__main__':
-    before, _, after = readme_parts()
-    (ROOT / 'README.md').write_text(before + parameter_table() + after, encoding='utf-8')
+    write(ROOT)

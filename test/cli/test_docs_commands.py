@@ -47,6 +47,7 @@ NOT_RUN = {
     'make venv': 'it wants the network; whoever runs "make test" has just run it',
     'pip install': 'it wants the network; "make venv" installs the same',
     'pre-commit install': 'it wants the network, and changes the git configuration',
+    'docker': 'it wants Docker and the network',
     'git clone': 'it wants a place to clone from',
     'rosdep install': 'it wants ROS 2 with rosdep, and the network',
     'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
@@ -54,6 +55,7 @@ NOT_RUN = {
     'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
     'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
+    'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes half an hour',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
     'gdm-motion-seg bench davis': 'it wants sequences with masks; test/bench/test_davis.py makes '
                                   'some',
@@ -163,7 +165,7 @@ def checkout(tmp_path_factory):
     """Give a checkout that may be written into, with the environment of this one."""
     folder = tmp_path_factory.mktemp('checkout')
     names = ('LICENSE', 'Makefile', 'README.md', 'setup.py', 'setup.cfg', 'pyproject.toml',
-             'package.xml', 'config', 'docs', 'launch', 'resource', 'test')
+             'package.xml', 'mkdocs.yml', 'config', 'docs', 'launch', 'resource', 'test')
     for name in names:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, folder / name)
@@ -205,7 +207,7 @@ def shorten_measurements(monkeypatch):
                                                    n_restarts=2))
 
 
-PACKAGES = {'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
+PACKAGES = {'docs': ['mkdocs', 'material', 'mkdocstrings'], 'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
             'view drive.mp4 --rerun': ['rerun'], 'batch': ['distributed', 'pyarrow'],
             'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],

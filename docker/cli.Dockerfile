@@ -1,0 +1,27 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+# The command line, without ROS.
+#   docker build -f docker/cli.Dockerfile -t gdm_motion_seg_cli .
+#   docker run --rm -v "$PWD:/data" gdm_motion_seg_cli video drive.mp4 --out drive_motions
+FROM ubuntu:24.04
+
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3 python3-pip \
+    && rm -rf /var/lib/apt/lists/*
+
+COPY . /src
+
+# Ubuntu 24.04 (noble) has no python3-numba, so numba comes from pip, like everything else in this image. pip wants
+# --break-system-packages, because Ubuntu protects its Python; nothing else uses the Python of this image.
+RUN pip install --no-cache-dir --break-system-packages numba \
+    && pip install --no-cache-dir --break-system-packages '/src[view,batch]' \
+    && rm -rf /src
+
+# Machine code depends on the processor, so it is compiled at the first call. Mount a volume here to keep it.
+ENV NUMBA_CACHE_DIR=/var/cache/gdm_motion_seg
+VOLUME /var/cache/gdm_motion_seg
+
+WORKDIR /data
+ENTRYPOINT ["gdm-motion-seg"]
+CMD ["--help"]
