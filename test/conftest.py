@@ -6,6 +6,8 @@
 from hypothesis import settings
 import pytest
 
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.warm_up import warm_up
 from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 from gdm_motion_seg_tools.synth.truth import Truth
 
@@ -14,6 +16,16 @@ SMALL = (320, 240)
 # The same examples every time: a run that fails can be repeated. `make fuzz` looks for new ones.
 settings.register_profile('suite', derandomize=True, deadline=None)
 settings.load_profile('suite')
+
+
+@pytest.fixture(scope='session')
+def compiled(small_bag):
+    """
+    Compile once: what is compiled is kept on disk, and other processes find it there.
+
+    They then have nothing to say about it.
+    """
+    warm_up(NodeConfig())
 
 
 @pytest.fixture(scope='session')

@@ -83,7 +83,7 @@ def inputs(tmp_path_factory):
 
 
 @pytest.fixture
-def here(inputs, tmp_path, monkeypatch):
+def here(inputs, tmp_path, monkeypatch, compiled):
     """Work in a folder in which there are only the inputs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'in').symlink_to(inputs)

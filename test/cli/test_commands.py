@@ -23,7 +23,7 @@ from gdm_motion_seg_tools.synth import Renderer, scene_named
 
 
 @pytest.fixture
-def here(tmp_path, monkeypatch):
+def here(tmp_path, monkeypatch, compiled):
     """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -287,7 +287,7 @@ def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
                                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     deadline = time.monotonic() + 300
     try:
-        while not list(here.glob('.out.*/out/*.mcap')):
+        while not list((here / 'out').glob('.unfinished/out/*.mcap')):
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
         process.send_signal(number)

@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.warm_up import warm_up
 from gdm_motion_seg_tools.bench.faults import Moment
 from gdm_motion_seg_tools.synth.render import Renderer
 from gdm_motion_seg_tools.synth.scenes import scene_named
@@ -49,12 +47,6 @@ class SceneStream:
 def scene():
     """Give a rendered stream of frames."""
     return SceneStream()
-
-
-@pytest.fixture(scope='session')
-def compiled():
-    """Compile once: what is compiled is kept on disk, and the nodes find it there."""
-    warm_up(NodeConfig())
 
 
 @pytest.fixture(scope='module')
