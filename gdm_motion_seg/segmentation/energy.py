@@ -198,40 +198,54 @@ def count_bodies(problem: Problem, labels: IntArray, smallest: int) -> int:
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, dimension_term: float,
            weights: Weights) -> float:
     """Compute J without the price of the motions."""
-    total, cut = dimension_term, 0.0
+    total, cut, counts = dimension_term, 0.0, np.zeros(len(costs) + 1)
     for n in range(len(labels)):
         k = labels[n]
+        counts[k + 1] += 1.0
         total += weights.outlier if k < 0 else robust(costs[k, n], weights)
         if problem.previous[n] >= 0 and problem.previous[n] != k:
             total += weights.stay
         for e in range(problem.first[n], problem.first[n + 1]):
             if k < 0 or labels[problem.neighbour[e]] != k:
                 cut += 0.5 * problem.bond[e]
+    for count in counts:
+        if count > 0.0:
+            total -= weights.coding * count * math.log(count / len(labels))
     return (total + weights.smoothness * cut
             + weights.body * count_bodies(problem, labels, weights.smallest))
 
 
 @kernel
 def relabel(problem: Problem, labels: IntArray, unary: FloatArray, smoothness: float,
-            sweeps: int) -> None:
+            coding: float, sweeps: int) -> None:
     """Give point after point its cheapest label, in place, until none changes."""
     n_labels, n_points = unary.shape
-    local = np.empty(n_labels)
+    local, counts = np.empty(n_labels), np.zeros(n_labels)
+    for label in labels:
+        counts[label + 1] += 1.0
+    # Differences of -m log(m / N) over m.
+    steps = np.empty(n_points + 1)
+    for m in range(n_points + 1):
+        steps[m] = -coding * (1.0 + math.log((m + 0.5) / n_points))
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
+            own = labels[n] + 1
             for k in range(n_labels):
-                local[k] = unary[k, n]
+                local[k] = unary[k, n] + steps[int(counts[k]) - (k == own)]
             for e in range(problem.first[n], problem.first[n + 1]):
                 k = labels[problem.neighbour[e]]
                 if k >= 0:
                     local[k + 1] -= smoothness * problem.bond[e]
-            best = labels[n] + 1
+            best = own
             for k in range(n_labels):
                 if local[k] < local[best] - 1e-9:
                     best = k
-            changes += best != labels[n] + 1
-            labels[n] = best - 1
+            if best != own:
+                counts[own] -= 1.0
+                counts[best] += 1.0
+                labels[n] = best - 1
+                changes += 1
         if changes == 0:
             break
 
@@ -348,8 +362,8 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
                 break
             rounds = i
             continue
-        relabel(problem, labels, unary,
-                weights.smoothness * (weights.loose if i < loose else 1.0), 4)
+        smoothness = weights.smoothness * (weights.loose if i < loose else 1.0)
+        relabel(problem, labels, unary, smoothness, weights.coding, 4)
         n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
         motions = motions[:n_motions].copy()
     return best_labels, best_motions, best_costs, best

@@ -110,7 +110,8 @@ class Solver:
     @property
     def answer(self) -> Partition:
         """Return the best partition so far."""
-        return min(self._best.values(), key=self._value)
+        some = [p for p in self._best.values() if p.n_motions] or list(self._best.values())
+        return min(some, key=self._value)
 
     def _value(self, partition: Partition) -> float:
         """Return J with the price of the motions."""
