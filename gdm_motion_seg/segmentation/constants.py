@@ -75,7 +75,7 @@ class Weights(NamedTuple):
     smoothness: float = 5.8
     """lambda: price of a bond of weight 1 between neighbours with different labels."""
     coding: float = 0.64
-    """eta: coding of the labels, over their entropy."""
+    """eta: price of a nat of the code of the labels."""
     dimension: float = 4.0
     """Price of one excess dimension of a point's cluster."""
     null: float = 0.72

@@ -5,7 +5,7 @@
 The energy of a partition, and the descent that lowers it; compiled.
 
     J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier] + tau sum_n [l_n != previous_n]
-        + kappa N sum_k w_k (d_k - c s_k) + beta K + gamma B
+        + kappa N sum_k w_k (d_k - c s_k) - eta sum_k n_k log(n_k / N) + beta K + gamma B
 
 U_n is the cost of point n under its motion (R, t) with heavy tails, or the price of an outlier.
 w_mn binds neighbours whose flow agrees. An outlier is bound to nobody, to other outliers neither:
@@ -18,6 +18,7 @@ the mean. Any part of a cluster has a lower dimension than the whole, because it
 image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
 motion. That is why the price beta of a motion does not grow with N.
 
+The fifth term is the code length of the labels, whose part for a small body grows with log N only.
 B counts the connected parts of all motions: two cars that drive alike are two bodies, and save
 nothing by being one motion. beta K is added by the solver.
 """
@@ -337,7 +338,7 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
     """
     Refit and relabel in turn while J falls, prune; return labels, motions, costs and J.
 
-    The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
+    No or one round is a trial, which is not pruned. The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
     without the price of the motions; motions may vanish.
     """
     n_points, n_motions = len(labels), len(motions)
@@ -354,7 +355,7 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
             best_costs = costs
-        if i > rounds or rounds == 0:
+        if i > rounds or (i == rounds and rounds < 2):
             break
         if i == rounds or (i > loose and not better) or n_motions == 0:
             labels, motions, n_motions = best_labels.copy(), best_motions.copy(), len(best_motions)
