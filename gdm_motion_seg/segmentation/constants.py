@@ -70,17 +70,19 @@ class Weights(NamedTuple):
 
     tail: float = 6.0
     """Cost from which on it grows with its logarithm only: real residuals have heavy tails."""
-    outlier: float = 5.8
+    outlier: float = 5.5
     """Price of an outlier, besides its bonds: 3.9 standard deviations."""
-    smoothness: float = 9.3
+    smoothness: float = 5.8
     """lambda: price of a bond of weight 1 between neighbours with different labels."""
-    dimension: float = 3.3
+    coding: float = 0.64
+    """eta: price of a nat of the code of the labels."""
+    dimension: float = 4.0
     """Price of one excess dimension of a point's cluster."""
-    null: float = 0.78
+    null: float = 0.72
     """Share of the dimension of the places alone that is subtracted: what any split would gain."""
-    motion: float = 95.0
+    motion: float = 115.0
     """Price of a motion."""
-    body: float = 68.0
+    body: float = 46.0
     """Price of a connected part of a motion: two cars that drive alike are two bodies."""
     stay: float = 2.0
     """tau: price of another label than in the last frame."""

@@ -5,7 +5,7 @@
 The energy of a partition, and the descent that lowers it; compiled.
 
     J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier] + tau sum_n [l_n != previous_n]
-        + kappa N sum_k w_k (d_k - c s_k) + beta K + gamma B
+        + kappa N sum_k w_k (d_k - c s_k) - eta sum_k n_k log(n_k / N) + beta K + gamma B
 
 U_n is the cost of point n under its motion (R, t) with heavy tails, or the price of an outlier.
 w_mn binds neighbours whose flow agrees. An outlier is bound to nobody, to other outliers neither:
@@ -18,6 +18,7 @@ the mean. Any part of a cluster has a lower dimension than the whole, because it
 image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
 motion. That is why the price beta of a motion does not grow with N.
 
+The fifth term is the code length of the labels, whose part for a small body grows with log N only.
 B counts the connected parts of all motions: two cars that drive alike are two bodies, and save
 nothing by being one motion. beta K is added by the solver.
 """
@@ -198,40 +199,54 @@ def count_bodies(problem: Problem, labels: IntArray, smallest: int) -> int:
 def energy(problem: Problem, labels: IntArray, costs: FloatArray, dimension_term: float,
            weights: Weights) -> float:
     """Compute J without the price of the motions."""
-    total, cut = dimension_term, 0.0
+    total, cut, counts = dimension_term, 0.0, np.zeros(len(costs) + 1)
     for n in range(len(labels)):
         k = labels[n]
+        counts[k + 1] += 1.0
         total += weights.outlier if k < 0 else robust(costs[k, n], weights)
         if problem.previous[n] >= 0 and problem.previous[n] != k:
             total += weights.stay
         for e in range(problem.first[n], problem.first[n + 1]):
             if k < 0 or labels[problem.neighbour[e]] != k:
                 cut += 0.5 * problem.bond[e]
+    for count in counts:
+        if count > 0.0:
+            total -= weights.coding * count * math.log(count / len(labels))
     return (total + weights.smoothness * cut
             + weights.body * count_bodies(problem, labels, weights.smallest))
 
 
 @kernel
 def relabel(problem: Problem, labels: IntArray, unary: FloatArray, smoothness: float,
-            sweeps: int) -> None:
+            coding: float, sweeps: int) -> None:
     """Give point after point its cheapest label, in place, until none changes."""
     n_labels, n_points = unary.shape
-    local = np.empty(n_labels)
+    local, counts = np.empty(n_labels), np.zeros(n_labels)
+    for label in labels:
+        counts[label + 1] += 1.0
+    # Differences of -m log(m / N) over m.
+    steps = np.empty(n_points + 1)
+    for m in range(n_points + 1):
+        steps[m] = -coding * (1.0 + math.log((m + 0.5) / n_points))
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
+            own = labels[n] + 1
             for k in range(n_labels):
-                local[k] = unary[k, n]
+                local[k] = unary[k, n] + steps[int(counts[k]) - (k == own)]
             for e in range(problem.first[n], problem.first[n + 1]):
                 k = labels[problem.neighbour[e]]
                 if k >= 0:
                     local[k + 1] -= smoothness * problem.bond[e]
-            best = labels[n] + 1
+            best = own
             for k in range(n_labels):
                 if local[k] < local[best] - 1e-9:
                     best = k
-            changes += best != labels[n] + 1
-            labels[n] = best - 1
+            if best != own:
+                counts[own] -= 1.0
+                counts[best] += 1.0
+                labels[n] = best - 1
+                changes += 1
         if changes == 0:
             break
 
@@ -323,7 +338,7 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
     """
     Refit and relabel in turn while J falls, prune; return labels, motions, costs and J.
 
-    The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
+    No or one round is a trial, which is not pruned. The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
     without the price of the motions; motions may vanish.
     """
     n_points, n_motions = len(labels), len(motions)
@@ -340,7 +355,7 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
             best_costs = costs
-        if i > rounds or rounds == 0:
+        if i > rounds or (i == rounds and rounds < 2):
             break
         if i == rounds or (i > loose and not better) or n_motions == 0:
             labels, motions, n_motions = best_labels.copy(), best_motions.copy(), len(best_motions)
@@ -348,8 +363,8 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
                 break
             rounds = i
             continue
-        relabel(problem, labels, unary,
-                weights.smoothness * (weights.loose if i < loose else 1.0), 4)
+        smoothness = weights.smoothness * (weights.loose if i < loose else 1.0)
+        relabel(problem, labels, unary, smoothness, weights.coding, 4)
         n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
         motions = motions[:n_motions].copy()
     return best_labels, best_motions, best_costs, best

@@ -3,6 +3,7 @@
 
 """Two arrays of pixels in, rigid motions out."""
 
+from dataclasses import replace
 import math
 import time
 
@@ -92,7 +93,10 @@ def segment_correspondences(correspondences: Correspondences,
         labels = partition_as_in_paper(np.ascontiguousarray(problem.vectors.T), config, rng)
     answer = _describe(correspondences, problem, labels, costs, config, camera)
     answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start)
-    return _incomplete(answer) if was_short else answer
+    if was_short:
+        reason = answer.reason or 'the time budget ended the search early'
+        return replace(answer, reason=reason, complete=False)
+    return answer
 
 
 def _closed_up(previous: IntArray | None) -> IntArray | None:
@@ -184,19 +188,10 @@ def _motions(c: Correspondences, labels: IntArray, n_motions: int, config: Segme
 
 def _margins(labels: IntArray, costs: FloatArray) -> FloatArray:
     """Turn the distance in cost to the second best motion into a number in [0, 1]."""
-    cap = Weights().outlier
-    n = len(labels)
-    ladder = np.full((len(costs) + 1, n), cap)
-    ladder[:-1] = np.minimum(costs, cap)
-    own = np.where(labels >= 0, labels, len(costs))
-    own = np.minimum(own, len(costs))
-    mine = ladder[own, np.arange(n)]
-    ladder[own, np.arange(n)] = np.inf
-    rival = np.minimum(ladder.min(axis=0), cap)
-    return 1.0 - np.exp(-np.maximum(rival - mine, 0.0))
-
-
-def _incomplete(answer: MotionSegmentation) -> MotionSegmentation:
-    return MotionSegmentation(answer.labels, answer.motions, answer.residuals, answer.margins,
-                              answer.reason or 'the time budget ended the search early',
-                              answer.global_dimension, False, answer.diagnostics)
+    price = Weights().outlier
+    ladder = np.vstack([np.minimum(costs, price), np.full(len(labels), price)])
+    own = np.where(labels >= 0, np.minimum(labels, len(costs)), len(costs))
+    at = own, np.arange(len(labels))
+    mine = ladder[at]
+    ladder[at] = price
+    return np.asarray(1.0 - np.exp(-np.maximum(ladder.min(axis=0) - mine, 0.0)))

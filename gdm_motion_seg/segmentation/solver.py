@@ -26,8 +26,10 @@ from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, M
 
 SAME = 0.7
 """Proposals that share so much of what they claim are tried only once."""
-FAR = 40.0
-"""A merge that lies so many nats above the best partition is not worth a descent."""
+FAR = 80.0
+"""A trial that lies so many nats above the best partition is not worth a full descent."""
+SETTLED = 2
+"""Trials from which the descent is full."""
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
 
@@ -88,6 +90,8 @@ class Solver:
         self._costs = np.empty((0, self._n))
         self._pace = 0.0
         self._best: dict[int, Partition] = {}
+        self._reduced: dict[int, Partition] = {}
+        self._extended: dict[int, tuple[Partition, int]] = {}
         self.was_short = False
         """Whether the deadline ended the search."""
 
@@ -110,7 +114,8 @@ class Solver:
     @property
     def answer(self) -> Partition:
         """Return the best partition so far."""
-        return min(self._best.values(), key=self._value)
+        some = [p for p in self._best.values() if p.n_motions] or list(self._best.values())
+        return min(some, key=self._value)
 
     def _value(self, partition: Partition) -> float:
         """Return J with the price of the motions."""
@@ -192,11 +197,7 @@ class Solver:
         """Add proposals to the best partition of every number of motions."""
         k = min(self._best)
         while k in self._best and k < self._most():
-            for trial in self._with_proposals(self._best[k]):
-                # At least one motion is tried, however short the time.
-                if not self._in_time() and len(self._best) > 1:
-                    return
-                self._offer(self._descended(*trial, 4, 2))
+            self._try(self._with_proposals(self._best[k]), 1)
             k += 1
 
     def _most(self) -> int:
@@ -207,11 +208,14 @@ class Solver:
 
     def _with_proposals(self, current: Partition) -> Iterator[Trial]:
         """Add one of the proposals that gain most, none of them like another."""
-        own = self._present_costs(current)
-        gains = support(self._problem, self._costs, own, MARGIN)
+        own, k = self._present_costs(current), current.n_motions
+        known, first = self._extended.get(k, (None, 0))
+        first = first if known is current else 0
+        self._extended[k] = current, len(self._motions)
+        gains = support(self._problem, self._costs[first:], own, MARGIN)
         claims: list[FloatArray] = []
-        for h in np.argsort(-gains, kind='stable'):
-            if gains[h] <= 0.0 or len(claims) == TRIED:
+        for h in first + np.argsort(-gains, kind='stable'):
+            if gains[h - first] <= 0.0 or len(claims) == TRIED:
                 break
             claim = self._costs[h] < own - MARGIN
             if any((claim & c).sum() > SAME * (claim | c).sum() for c in claims):
@@ -223,17 +227,24 @@ class Solver:
     def _remove_motions(self) -> None:
         """Merge or drop motions of the best partition of every number of motions."""
         for k in sorted(self._best, reverse=True):
-            trials = []
-            for trial in self._with_one_less(self._best[k]):
-                if not self._in_time():
-                    return
-                trials.append(self._descended(*trial, 0, 0))
-            trials.sort(key=lambda c: c.energy)
-            for c in trials[:2]:
-                if not self._in_time():
-                    return
-                if c.energy < self._best.get(c.n_motions, c).energy + FAR:
-                    self._offer(self._descended(c.labels, c.motions, 4, 1))
+            if self._reduced.get(k) is not self._best[k]:
+                self._reduced[k] = self._best[k]
+                self._try(self._with_one_less(self._best[k]), 0)
+
+    def _try(self, trials: Iterator[Trial], rounds: int) -> None:
+        """Descend a little from every trial, and in full from the best of them."""
+        screened: list[Partition] = []
+        for trial in trials:
+            # At least one motion is tried, however short the time.
+            if not self._in_time() and (screened or len(self._best) > 1):
+                return
+            screened.append(self._descended(*trial, rounds, rounds))
+        screened.sort(key=lambda c: c.energy)
+        for c in screened[:SETTLED]:
+            if not self._in_time() and len(self._best) > 1:
+                return
+            if c.energy < self._best.get(c.n_motions, c).energy + FAR:
+                self._offer(self._descended(c.labels, c.motions, 4, 1))
 
     def _with_one_less(self, current: Partition) -> Iterator[Trial]:
         """Make outliers of each motion, or members of each other one."""
