@@ -473,7 +473,7 @@ def test_what_the_middleware_refuses_ends_the_node_with_one_sentence_and_code_2(
 def test_the_shipped_parameter_file_is_taken(session, tmp_path):
     from gdm_motion_seg.resources import resource
     path = resource('config', 'motion_seg.yaml')
-    text = path.read_text().replace('max_tracks: 500', 'max_tracks: 123')
+    text = path.read_text().replace('max_tracks: 1500', 'max_tracks: 123')
     changed = tmp_path / 'changed.yaml'
     changed.write_text(text)
     with NodeProcess({'autostart': False}, log=tmp_path / 'log',

@@ -75,7 +75,8 @@ def _roc_curves(rows: Sequence[Row]) -> dict[str, tuple[list[float], list[float]
 def _sweep_figures(report: Report, folder: Path) -> list[Path]:
     written = []
     labels = {'motions': 'number of motions', 'ratio': 'largest motion over smallest',
-              'outliers': 'outliers (%)', 'degenerate': 'degenerate motions'}
+              'outliers': 'outliers (%)', 'degenerate': 'degenerate motions',
+              'small': 'points of the small body'}
     for sweep, steps in SWEEPS.items():
         for key, said in (('error', 'misclassified points (%), K given'),
                           ('error_auto', 'misclassified points (%), K unknown'),
