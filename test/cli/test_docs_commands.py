@@ -55,7 +55,7 @@ NOT_RUN = {
     'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
     'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
-    'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes half an hour',
+    'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes many minutes',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
     'gdm-motion-seg bench davis': 'it wants sequences with masks; test/bench/test_davis.py makes '
                                   'some',
