@@ -207,7 +207,8 @@ def shorten_measurements(monkeypatch):
                                                    n_restarts=2))
 
 
-PACKAGES = {'docs': ['mkdocs', 'material', 'mkdocstrings'], 'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
+PACKAGES = {'docs': ['mkdocs', 'material', 'mkdocstrings'],
+            'completion': ['shtab'], 'demo': ['rclpy', 'av'], 'view': ['tornado'],
             'view drive.mp4 --rerun': ['rerun'], 'batch': ['distributed', 'pyarrow'],
             'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
