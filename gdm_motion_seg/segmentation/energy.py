@@ -338,8 +338,9 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
     """
     Refit and relabel in turn while J falls, prune; return labels, motions, costs and J.
 
-    No or one round is a trial, which is not pruned. The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
-    without the price of the motions; motions may vanish.
+    No or one round is a trial, which is not pruned. The first ``loose`` rounds have a share of the
+    smoothness only, and go on where J rises. J is without the price of the motions; motions may
+    vanish.
     """
     n_points, n_motions = len(labels), len(motions)
     labels, motions = labels.copy(), motions.copy()

@@ -94,8 +94,9 @@ def segment_correspondences(correspondences: Correspondences,
     answer = _describe(correspondences, problem, labels, costs, config, camera)
     answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start)
     if was_short:
-        reason = answer.reason or 'the time budget ended the search early'
-        return replace(answer, reason=reason, complete=False)
+        reason = 'the time budget ended the search early'
+        return replace(answer, reason=f'{reason}: {answer.reason}' if answer.reason else reason,
+                       complete=False)
     return answer
 
 

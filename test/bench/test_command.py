@@ -44,7 +44,7 @@ def test_a_run_leaves_json_csv_and_plots_and_prints_a_table(tmp_path, capsys, in
     assert {'error', 'error_auto', 'k_right', 'epipolar_error_ratio', 'error_outliers_60',
             'k_right_motions_5'} <= set(report['summary']['magsac'])
     with (tmp_path / 's.csv').open() as file:
-        assert len(list(csv.DictReader(file))) == len(report['rows']) == 20 * 3
+        assert len(list(csv.DictReader(file))) == len(report['rows']) == 24 * 3
     names = {path.name for path in (tmp_path / 'plots').iterdir()}
     assert {'synthetic_error_per_pair.png', 'synthetic_accuracy_time.png',
             'synthetic_k_right_outliers.png'} <= names

@@ -170,7 +170,7 @@ def checkout(tmp_path_factory):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, folder / name)
     # Links, so that what is compiled and checked already is not compiled and checked again.
-    for name in ('gdm_motion_seg', '.mypy_cache'):
+    for name in ('gdm_motion_seg', 'tools', '.mypy_cache'):
         if (ROOT / name).exists():
             (folder / name).symlink_to(ROOT / name)
     (folder / '.venv').symlink_to(sys.prefix)
