@@ -204,7 +204,7 @@ def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
 @pytest.mark.parametrize('words, complaint', [
     (('--set', 'tracking.frame_gap'), 'NAME=VALUE'),
     (('--set', 'tracking.nonsense=1'), 'nonsense'),
-    (('--set', 'tracking.frame_gap=0'), 'frame_gap must lie in'),
+    (('--set', 'tracking.max_tracks=0'), 'max_tracks must lie in'),
     (('--set', 'tracking.frame_gap=x'), 'must be of type int'),
     (('--set', 'tracking.frame_gap=['), 'no value'),
     (('--set', 'segmentation.method=magic'), 'must be one of'),
@@ -395,4 +395,4 @@ def test_the_node_says_in_one_sentence_that_it_needs_ros():
         [sys.executable, '-c', BLOCK_ROS.replace('cli.main', 'ros.main').replace(
             'main(sys.argv[1:])', 'main()')], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count('\n') == 1, done.stderr
-    assert done.stderr.startswith('motion_seg_node needs ROS 2 (No module named')
+    assert done.stderr.startswith('motion_seg_node: it needs ROS 2 (No module named')
