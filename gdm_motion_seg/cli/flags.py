@@ -61,7 +61,7 @@ def read_parameters(path: Path) -> dict[str, Any]:
 
 def _load_yaml(text: str) -> Any:
     """
-    Read YAML as far as ROS 2 does: without anchors, and not deeper than parameters are.
+    Read YAML as far as ROS 2 does: without anchors and tags, and not deeper than parameters are.
 
     A few lines of anchors may stand for gigabytes, and a self-reference for something endless. A
     number of thousands of digits or a date that does not exist is a ValueError.
@@ -70,6 +70,8 @@ def _load_yaml(text: str) -> Any:
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, 'anchor', None):
             raise InputError('anchors and aliases are not supported')
+        if getattr(event, 'tag', None):
+            raise InputError(f'the tag {event.tag[:40]!r} is not supported')
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_YAML_DEPTH:

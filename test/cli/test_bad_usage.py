@@ -290,7 +290,10 @@ def test_ctrl_c_in_a_long_solve_ends_segment_and_leaves_nothing(here):
             # Loading everything takes less.
             return psutil.Process(process.pid).cpu_times().user > 6
 
-        assert interrupted(process, solving) == (130, '')
+        code, errors = interrupted(process, solving)
+    # The paper's methods may have to be compiled first, which the command says.
+    said = [line for line in errors.splitlines() if not line.startswith('compiling')]
+    assert (code, said) == (130, [])
     assert names(here) == ['in']
 
 

@@ -205,6 +205,7 @@ def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
     (('--set', 'tracking.frame_gap'), 'NAME=VALUE'),
     (('--set', 'tracking.nonsense=1'), 'nonsense'),
     (('--set', 'tracking.frame_gap=-1'), 'frame_gap must lie in'),
+    (('--set', 'tracking.max_tracks=0'), 'max_tracks must lie in'),
     (('--set', 'tracking.frame_gap=x'), 'must be of type int'),
     (('--set', 'tracking.frame_gap=['), 'no value'),
     (('--set', 'segmentation.method=magic'), 'must be one of'),

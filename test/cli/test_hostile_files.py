@@ -58,8 +58,9 @@ def bag(tmp_path_factory):
     (START + 'seed: ' + '9' * 5000, 'no valid YAML'),
     (START + 'seed: 2001-99-99', 'no valid YAML'),
     (START + '#' * 300_000, 'more than 200000 bytes'),
+    (START + 'seed: !!timestamp 1', "tag 'tag:yaml.org,2002:timestamp' is not supported"),
 ], ids=['self-anchor', 'billion laughs', 'deep list', 'deep map', 'many digits', 'no date',
-        'too long'])
+        'too long', 'tag'])
 def test_a_parameter_file_that_was_made_to_do_harm_is_refused(capsys, tmp_path, bag, text, reason):
     file = tmp_path / 'p.yaml'
     file.write_text(text)
