@@ -70,8 +70,9 @@ def _load_yaml(text: str) -> Any:
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, 'anchor', None):
             raise InputError('anchors and aliases are not supported')
-        if getattr(event, 'tag', None):
-            raise InputError(f'the tag {event.tag[:40]!r} is not supported')
+        tag = getattr(event, 'tag', None)
+        if tag:
+            raise InputError(f'the tag {tag[:40]!r} is not supported')
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_YAML_DEPTH:
