@@ -109,6 +109,7 @@ class BatchRun:
         self.client, self._say, self._show = client, say, show
         self._log = _RunLog(self.store, self.job.run)
         self.client.subscribe_topic(TOPIC, self._hear)
+        self._log.write({'event': 'begin', 'client_cpu': time.process_time()})
         try:
             queue = as_completed(loop=self.client.loop, raise_errors=False)
             for i, recording in enumerate(self.missing):
@@ -119,6 +120,7 @@ class BatchRun:
         finally:
             self.client.unsubscribe_topic(TOPIC)
             self.client.cancel(list(self._tasks), force=True)
+            self._log.write({'event': 'finish', 'client_cpu': time.process_time()})
             self._log.close()
 
     def sum_up(self, workers: int) -> None:

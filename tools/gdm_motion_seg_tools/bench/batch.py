@@ -151,19 +151,22 @@ def measured(name: str, call: Callable[[], None], out: Path | None = None) -> Ro
     """
     Measure the time of a call, and the processor time of the processes that it starts.
 
-    ``path_seconds`` is the longest chain of processor time: what the call would take if every
-    process had a core for itself and never waited. It does not depend on what else the machine
-    does. Of ``batch`` it is the command itself and the busiest of its workers.
+    ``path_seconds`` estimates what the call would take if every process had a core for itself and
+    never waited, whatever else the machine does. Of ``batch`` it is the processor time of the
+    busiest worker, and of the command before and after its workers are busy.
     """
     note(name)
     before = cpu_of_children()
     seconds = timed(call)
     cpu = cpu_of_children() - before
     workers: dict[int, float] = {}
+    client: list[float] = []
     for event in events(out) if out else ():
         if 'cpu' in event:
             workers[event['pid']] = max(event['cpu'], workers.get(event['pid'], 0.0))
-    path = cpu - sum(workers.values()) + max(workers.values(), default=0.0)
+        client += [event['client_cpu']] if 'client_cpu' in event else []
+    meanwhile = max(client, default=0.0) - min(client, default=0.0)
+    path = cpu - meanwhile - sum(workers.values()) + max(workers.values(), default=0.0)
     return {'measurement': name, 'seconds': seconds, 'cpu_seconds': cpu, 'path_seconds': path}
 
 
