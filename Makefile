@@ -26,13 +26,13 @@ $(READY): setup.py tools/setup.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jazzy,test]' -e ./tools
 	@touch $@
 
-venv: $(READY)  ## prepare .venv and nothing else
+venv: $(COMPILED)  ## prepare .venv, and compile once what is compiled at run time
 
-demo: $(READY)  ## render a scene, run the real node on it over DDS, score it, leave pictures in demo/
+demo: $(COMPILED)  ## render a scene, run the real node on it over DDS, score it, leave pictures in demo/
 	$(BIN)/gdm-motion-seg demo --out demo --overwrite $(DEMO_FLAGS)
 
 $(COMPILED): $(READY)
-	@echo 'Compiling once what is compiled at run time; it is kept beside the sources.'
+	@echo 'Compiling the inner loops, once on each machine; they are kept beside the sources.'
 	@$(BIN)/gdm-motion-seg compile
 	@touch $@
 

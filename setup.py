@@ -5,10 +5,12 @@
 
 from glob import glob
 from pathlib import Path
+from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
 NAME = 'gdm_motion_seg'
+HERE = Path(__file__).parent
 ROS_MESSAGES = ('sensor-msgs', 'std-msgs', 'std-srvs', 'geometry-msgs', 'visualization-msgs',
                 'diagnostic-msgs', 'rosgraph-msgs', 'lifecycle-msgs')
 
@@ -31,7 +33,7 @@ TEST = [*BATCH, *VIEW, *COMPLETION, *DOCS, 'pandas>=2.1', 'polars>=0.20', 'duckd
 
 setup(
     name=NAME,
-    version='0.1.0',
+    version=ElementTree.parse(HERE / 'package.xml').findtext('version'),
     packages=find_packages(include=[NAME, NAME + '.*']),
     package_data={NAME: ['py.typed', 'view/page.html']},
     data_files=[
@@ -66,12 +68,12 @@ setup(
     maintainer_email='maintainers@example.com',
     description='Segments tracked image features into rigid motions by global dimension '
                 'minimization.',
-    long_description=Path(__file__).with_name('README.md').read_text(encoding='utf-8'),
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     license='Apache-2.0',
     entry_points={
         'console_scripts': [
-            'gdm-motion-seg = gdm_motion_seg.cli.main:main',
+            'gdm-motion-seg = gdm_motion_seg.cli.main:entry',
             'motion_seg_node = gdm_motion_seg.ros.main:main',
         ],
     },

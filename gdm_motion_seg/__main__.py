@@ -3,7 +3,7 @@
 
 """Run the command gdm-motion-seg as ``python -m gdm_motion_seg``."""
 
-from gdm_motion_seg.cli.main import main
+from gdm_motion_seg.cli.main import entry
 
 if __name__ == '__main__':
-    raise SystemExit(main())
+    raise SystemExit(entry())

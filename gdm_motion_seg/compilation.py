@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-How the inner loops are compiled: once, kept on disk, and without Python's lock.
+Compilation of the inner loops: once, kept on disk, without Python's lock.
 
 The decorators are for module-level functions of numbers and arrays. A division by zero gives
 infinity or NaN, as in numpy: a branch for each would keep loops from being vectorized.
 
 The cache on disk only saves time. Where it cannot be used (no writable folder, a damaged file, a
-full disk), everything is compiled anew in each process, and one sentence says why.
+full disk), each process compiles everything again, and one sentence says why.
 """
 
 from collections.abc import Callable
@@ -57,6 +57,9 @@ class _CheckedFile(IndexDataCacheFile):
 class _TolerantCache(FunctionCache):
     """A cache of compiled code that may be damaged or full: then there is none."""
 
+    _is_ready = False
+    """Whether numba has prepared itself, as it would before every single function."""
+
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file = _CheckedFile(self._cache_path, self._impl.filename_base,
@@ -65,15 +68,21 @@ class _TolerantCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what is kept for a signature; None where nothing is, or nothing readable."""
         try:
-            return super().load_overload(sig, target_context)
+            if _TolerantCache._is_ready:
+                return self._load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
+            _TolerantCache._is_ready = True
+            return found
+        except MemoryError:
+            raise  # the cache is not to blame, and to compile takes more memory still
         except Exception as error:  # a damaged pickle raises anything
-            progress.note(f'the compiled code in {self._cache_path} is damaged and is made anew '
-                          f'({_reason(error)})')
+            progress.note(f'the compiled code in {self._cache_path} is damaged and is compiled '
+                          f'again ({_reason(error)})')
             self._remove()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code of a signature, if there is room for it."""
+        """Keep the code of a signature, if there is space for it."""
         try:
             super().save_overload(sig, data)
         except Exception as error:

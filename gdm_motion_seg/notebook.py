@@ -7,16 +7,29 @@ from html import escape
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 
 if TYPE_CHECKING:
     import pandas
 
 WORLD_COLOUR, WRONG_COLOUR = '0.6', 'black'
 """Colours of static and of wrong tracks in a plot."""
+
+
+def track_columns(pair: Correspondences, answer: MotionSegmentation
+                  ) -> dict[str, npt.NDArray[Any]]:
+    """Return the columns of a table of tracks; a residual that is not known is NaN."""
+    words = np.array(('world', 'body', 'wrong match'))
+    return {
+        'track_id': pair.ids, 'u': pair.x2[:, 0], 'v': pair.x2[:, 1],
+        'u_prev': pair.x1[:, 0], 'v_prev': pair.x1[:, 1], 'label': answer.labels,
+        'what': words[np.where(answer.labels < WORLD, 2, answer.labels > WORLD)],
+        'world': answer.labels == WORLD, 'moving': answer.moving,
+        'residual': np.where(np.isfinite(answer.residuals), answer.residuals, np.nan)}
 
 
 class Showable:
@@ -49,11 +62,7 @@ class Showable:
             import pandas
         except ImportError:
             raise MissingDependencyError('to_dataframe needs pandas: pip install pandas') from None
-        pair, answer = self.correspondences, self.segmentation
-        return pandas.DataFrame({
-            'track_id': pair.ids, 'u': pair.x2[:, 0], 'v': pair.x2[:, 1],
-            'u_prev': pair.x1[:, 0], 'v_prev': pair.x1[:, 1], 'label': answer.labels,
-            'moving': answer.moving, 'residual': answer.residuals})
+        return pandas.DataFrame(track_columns(self.correspondences, self.segmentation))
 
     def plot(self, image: Any = None, axes: Any = None) -> Any:
         """

@@ -12,14 +12,15 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.heap import keep_frame_buffers
 from gdm_motion_seg.notebook import Showable
-from gdm_motion_seg.segmentation.config import SegmentationConfig
+from gdm_motion_seg.segmentation.config import LEAST_EFFORT, SegmentationConfig
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
 from gdm_motion_seg.settings import Config, setting
 from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg.tracking.config import TrackingConfig
-from gdm_motion_seg.tracking.image import GreyConverter
+from gdm_motion_seg.tracking.image import check_array, GreyConverter
 from gdm_motion_seg.tracking.tracker import FeatureTracker
 from gdm_motion_seg.tracking.window import TrackedFrame, Window
 
@@ -55,7 +56,7 @@ class FrameResult(Showable):
     reason: str = ''
     """Why there is no pair or answer ('waiting for 3 more frames'); empty if all is well."""
     problem: bool = False
-    """True where the reason is a fault of the input, not the way of things."""
+    """True if the input is faulty, False while the pipeline is still filling."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Time that each stage took: convert, track, segment."""
     n_tracks: int = 0
@@ -112,8 +113,11 @@ class MotionPipeline:
         """
         self.config = config or PipelineConfig()
         limit_threads(self.config.threads)
+        keep_frame_buffers()
         self.camera: Camera | None = None
         """Set it where the camera is known: tracks are then freed from lens distortion."""
+        self.share = 1.0
+        """Share of the tracks and of the effort, for a machine that is too slow for all of it."""
         self._epoch = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
@@ -131,25 +135,27 @@ class MotionPipeline:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
             self._segmenter.reset()
-        self._segmenter.config = config.segmentation
         self.config = config
 
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:
         """
         Take one frame, grey or BGR of 8 or 16 bits, and its time in nanoseconds.
 
-        Nothing that a camera delivers raises: where there is no answer, the result says why.
+        Nothing that a camera delivers raises: where there is no answer, the result says why. An
+        array that is no image (floats, two channels) is an InputError.
         """
         return self.segment(self.track(image, stamp))
 
     def track(self, image: npt.NDArray[np.generic], stamp: int) -> TrackedFrame:
         """Follow the features into a new frame: the first half of ``process``."""
+        check_array(image)
         clock = _Stopwatch({})
         try:
             grey = self._converter.convert(image)
         except InputError as error:
             return self._tracker.without_pair(stamp, f'ignored a frame: {error}', problem=True)
         clock.lap('convert')
+        self._tracker.share = self.share
         tracked = self._tracker.track(grey, stamp)
         clock.lap('track')
         return replace(tracked, seconds=clock.seconds)
@@ -167,6 +173,7 @@ class MotionPipeline:
             answer = MotionSegmentation.empty(len(seen), reason)
         else:
             guess = Camera.guess(window.image_size)
+            self._segmenter.config = self._affordable(self.config.segmentation)
             answer = self._segmenter.segment(window, tracked.stamp, camera or guess)
         clock.lap('segment')
         return FrameResult(
@@ -174,6 +181,12 @@ class MotionPipeline:
             reason=answer.reason, problem=tracked.problem or bool(tracked.gap and reason),
             seconds=clock.seconds, n_tracks=tracked.n_tracks,
             undistorted=None if window is seen else window.pair)
+
+    def _affordable(self, config: SegmentationConfig) -> SegmentationConfig:
+        """Return the settings of the segmentation with the present share of the effort."""
+        if self.share >= 1.0:
+            return config
+        return replace(config, effort=max(LEAST_EFFORT, self.share * config.effort))
 
     def _camera_of(self, window: Window) -> Camera | None:
         """Return the camera if it belongs to the images."""
@@ -184,7 +197,7 @@ class MotionPipeline:
     def _without_distortion(self, window: Window, camera: Camera | None
                             ) -> tuple[Window, Window]:
         """Return the tracks that can be undistorted, as they are seen and without distortion."""
-        if camera is None or not camera.is_distorted or not self.config.tracking.undistort:
+        if camera is None or not camera.is_distorted:
             return window, window
         x = camera.undistort(window.x)
         before = np.stack([camera.undistort(points) for points in window.before])

@@ -15,8 +15,12 @@ import math
 import cv2
 import numpy as np
 
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
+from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.rigid import refine_rigid, rigid_information
 from gdm_motion_seg.segmentation.result import Motion
 
 LEAST_POINTS = 8
@@ -24,7 +28,7 @@ LEAST_POINTS = 8
 ROUNDS = 5
 """Of robust fits; they start near their end."""
 MOST_POINTS = 300
-"""Points from which an error is stated; more would only cost time."""
+"""Points to which a pure rotation is fitted; more would only cost time."""
 LEAST_NOISE_PX = 0.25
 """Smallest noise that is assumed: tracks err together, so residuals show too little of it."""
 FIT_PX = 1.0
@@ -86,18 +90,18 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
     members = motion.members
     if len(members) < LEAST_POINTS:
         return None
-    some = members[::-(-len(members) // MOST_POINTS)]
     inverse = np.asarray(np.linalg.inv(camera_matrix), np.float64)
-    rays1, rays2 = (_rays(x[some], inverse) for x in (points.x1, points.x2))
+    rays1, rays2 = (_rays(x[members], inverse) for x in (points.x1, points.x2))
+    some = slice(None, None, -(-len(members) // MOST_POINTS))
     focal = 0.5 * (camera_matrix[0, 0] + camera_matrix[1, 1])
     if motion.kind is MotionKind.NO_PARALLAX:
-        return _turn_only(rays1, rays2, focal, len(members))
+        return _turn_only(rays1[some], rays2[some], focal, len(members))
     if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
         return None
-    rotation, t = motion.rotation, motion.translation / np.linalg.norm(motion.translation)
-    residual, jacobian = _epipolar(rotation, t, rays1, rays2, focal)
-    covariance = _covariance(residual, jacobian) * len(some) / len(members)
-    return MotionPose(rotation, t, math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
+    rays = np.ascontiguousarray(np.hstack([rays1[:, :2], rays2[:, :2]]).T)
+    pose = _refined(motion, rays, focal)
+    covariance = _pose_covariance(pose, rays, focal)
+    return MotionPose(pose[:3], pose[3], math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
                       min(180.0, math.degrees(math.sqrt(np.trace(covariance[3:, 3:])))))
 
 
@@ -119,27 +123,57 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
-    weight = np.ones(len(x1))
-    scale = sigma = math.nan
-    for _ in range(ROUNDS):
-        total = weight.sum()
-        a = x1 - (weight @ x1) / total
-        b = x2 - (weight @ x2) / total
-        spread = float(weight @ (a**2).sum(axis=1))
-        if spread < total * LEAST_SPREAD_PX**2:
-            return None
-        # A similarity: scale and rotation about the centre, as one complex factor.
-        scale = float(weight @ (a * b).sum(axis=1)) / spread
-        turn = float(weight @ (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])) / spread
-        rest = b - scale * a - turn * np.column_stack((-a[:, 1], a[:, 0]))
-        error2 = (rest**2).sum(axis=1)
-        usual = max(float(np.median(error2)) / 1.386, 1e-4)
-        sigma = math.sqrt(usual / spread)
-        weight = 1.0 / (1.0 + error2 / (4.0 * usual))
+    scale, turn, sigma = expansion(np.ascontiguousarray(x1, np.float64),
+                                   np.ascontiguousarray(x2, np.float64))
     size = math.hypot(scale, turn)
-    if size - 1.0 < SURE * sigma:
+    if not size - 1.0 >= SURE * sigma:
         return None
     return Contact(seconds / (size - 1.0), seconds * sigma / (size - 1.0)**2)
+
+
+@kernel
+def expansion(x1: FloatArray, x2: FloatArray) -> tuple[float, float, float]:
+    """
+    Fit a similarity to points in two frames, robustly.
+
+    Returns
+    -------
+    Scale times the cosine and the sine of its rotation, and the standard error of the scale; NaN
+    where the points lie too close together.
+
+    """
+    n = len(x1)
+    weight, error2 = np.ones(n), np.empty(n)
+    scale = turn = sigma = math.nan
+    for _ in range(ROUNDS):
+        total = ax = ay = bx = by = 0.0
+        for i in range(n):
+            w = weight[i]
+            total += w
+            ax, ay = ax + w * x1[i, 0], ay + w * x1[i, 1]
+            bx, by = bx + w * x2[i, 0], by + w * x2[i, 1]
+        ax, ay, bx, by = ax / total, ay / total, bx / total, by / total
+        spread = along = across = 0.0
+        for i in range(n):
+            w, px, py = weight[i], x1[i, 0] - ax, x1[i, 1] - ay
+            qx, qy = x2[i, 0] - bx, x2[i, 1] - by
+            spread += w * (px * px + py * py)
+            along += w * (px * qx + py * qy)
+            across += w * (px * qy - py * qx)
+        if spread < total * LEAST_SPREAD_PX**2:
+            return math.nan, math.nan, math.nan
+        # Scale and rotation about the centre, as one complex factor.
+        scale, turn = along / spread, across / spread
+        for i in range(n):
+            px, py = x1[i, 0] - ax, x1[i, 1] - ay
+            rx = x2[i, 0] - bx - scale * px + turn * py
+            ry = x2[i, 1] - by - scale * py - turn * px
+            error2[i] = rx * rx + ry * ry
+        usual = max(median(error2) / 1.386, 1e-4)
+        sigma = math.sqrt(usual / spread)
+        for i in range(n):
+            weight[i] = 1.0 / (1.0 + error2[i] / (4.0 * usual))
+    return scale, turn, sigma
 
 
 def rotation_of(vector: FloatArray) -> FloatArray:
@@ -151,6 +185,10 @@ def rotation_of(vector: FloatArray) -> FloatArray:
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + math.sin(angle) * cross
                       + (1.0 - math.cos(angle)) * (cross @ cross))
+
+
+SMALL_TURNS = np.stack([rotation_of(SMALL * axis) for axis in np.eye(3)])
+"""Rotations about the axes by the step of numerical derivatives."""
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:
@@ -165,24 +203,27 @@ def _rays(x: FloatArray, inverse: FloatArray) -> FloatArray:
     return np.column_stack((x, np.ones(len(x)))) @ inverse.T
 
 
-def _sampson(rotation: FloatArray, t: FloatArray, rays1: FloatArray, rays2: FloatArray,
-             focal: float) -> FloatArray:
-    """Return signed Sampson distances in pixels."""
-    essential = np.cross(np.eye(3), t) @ rotation
-    lines2, lines1 = rays1 @ essential.T, rays2 @ essential
-    slope2 = (lines2[:, :2]**2).sum(axis=1) + (lines1[:, :2]**2).sum(axis=1)
-    return np.asarray(focal * (rays2 * lines2).sum(axis=1) / np.sqrt(slope2 + 1e-18))
+def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
+    """
+    Return the pose (4, 3), R with t below it, that fits a motion's members best.
+
+    That of the motion was fitted to other points as well: bodies have a small weight in the
+    estimate of the world.
+    """
+    pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
+    ones = np.ones(rays.shape[1])
+    refine_rigid(pose, rays, np.arange(len(ones)), ones * (focal / LEAST_NOISE_PX)**2, ones, 0.0,
+                 ROUNDS)
+    return pose
 
 
-def _epipolar(rotation: FloatArray, t: FloatArray, rays1: FloatArray, rays2: FloatArray,
-              focal: float) -> tuple[FloatArray, FloatArray]:
-    """Return residuals and their derivatives by rotation (3) and direction (2)."""
-    residual = _sampson(rotation, t, rays1, rays2, focal)
-    across = np.linalg.svd(t[None, :])[2][1:]
-    moved = [(rotation_of(SMALL * axis) @ rotation, t) for axis in np.eye(3)]
-    moved += [(rotation, t + SMALL * axis) for axis in across]
-    columns = [(_sampson(r, s, rays1, rays2, focal) - residual) / SMALL for r, s in moved]
-    return residual, np.column_stack(columns)
+def _pose_covariance(pose: FloatArray, rays: FloatArray, focal: float) -> FloatArray:
+    """Return the covariance (5, 5) of the rotation and of the direction of a pose, in radians."""
+    matrix = np.cross(np.eye(3), pose[3]) @ pose[:3]
+    distances = focal * sampson_distances(matrix, rays[:2].T, rays[2:].T)
+    noise = max(float(np.median(distances)) / 0.6745, LEAST_NOISE_PX) / focal
+    return np.asarray(noise**2 * np.linalg.pinv(
+        rigid_information(pose, rays, (focal / LOSS_PX)**2)))
 
 
 def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
@@ -192,8 +233,8 @@ def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
     for _ in range(ROUNDS):
         residual = _turn_residual(rotation, rays1, rays2, focal)
         jacobian = np.column_stack([
-            (_turn_residual(rotation_of(SMALL * axis) @ rotation, rays1, rays2, focal)
-             - residual) / SMALL for axis in np.eye(3)])
+            (_turn_residual(turn @ rotation, rays1, rays2, focal) - residual) / SMALL
+            for turn in SMALL_TURNS])
         weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
         normal = jacobian.T @ (weight[:, None] * jacobian)
         step = -np.linalg.lstsq(normal, jacobian.T @ (weight * residual), rcond=None)[0]
@@ -202,7 +243,10 @@ def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
     if np.median(np.abs(residual)) > FIT_PX:
         return None
     covariance = _covariance(residual, jacobian) * len(rays1) / count
-    return MotionPose(rotation, np.zeros(3), math.degrees(math.sqrt(np.trace(covariance))), 180.0)
+    # A translation that the rotation has absorbed is of the size of what it leaves over.
+    absorbed = (float(np.median(np.abs(residual))) / focal)**2
+    return MotionPose(rotation, np.zeros(3),
+                      math.degrees(math.sqrt(np.trace(covariance) + absorbed)), 180.0)
 
 
 def _turn_residual(rotation: FloatArray, rays1: FloatArray, rays2: FloatArray, focal: float

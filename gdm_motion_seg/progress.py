@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import threading
 import time
 
-EVERY_S = 1.5
+EVERY_S = 1.0
 """Time between two sentences about the same wait."""
 
 Say = Callable[[str], None]

@@ -4,14 +4,15 @@
 """
 One declaration for each setting.
 
-A room declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS
+A module declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS
 parameter descriptors, the YAML in ``config/``, command-line flags and the tables in the docs are
 all derived from it through :func:`settings_of`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 import math
+from operator import attrgetter
 from typing import Any, get_type_hints, TypeVar
 
 from gdm_motion_seg.errors import InputError
@@ -21,7 +22,7 @@ _KEY = 'gdm_motion_seg.setting'
 
 @dataclass(frozen=True)
 class Setting:
-    """What is known of one setting: enough for a parameter, a flag, a YAML line, a table row."""
+    """One setting: enough for a parameter, a flag, a YAML line and a row of a table."""
 
     name: str
     type: type
@@ -33,10 +34,12 @@ class Setting:
     unit: str = ''
     runtime: bool = True
     """Whether it may be changed while a node runs."""
+    advanced: bool = False
+    """Whether most users never change it."""
 
     @property
     def range_text(self) -> str:
-        """Return the permitted values as people write them; empty if anything goes."""
+        """Return the permitted values as people write them; empty if there is no limit."""
         if self.choices:
             return ', '.join(repr(c) if c == '' else str(c) for c in self.choices)
         if self.low is None and self.high is None:
@@ -63,17 +66,18 @@ class Setting:
 
 
 def setting(default: Any, description: str, *, low: float | None = None, high: float | None = None,
-            choices: tuple[Any, ...] = (), unit: str = '', runtime: bool = True) -> Any:
+            choices: tuple[Any, ...] = (), unit: str = '', runtime: bool = True,
+            advanced: bool = False) -> Any:
     """Declare one setting as a dataclass field."""
     meta = {'description': description, 'low': low, 'high': high, 'choices': choices,
-            'unit': unit, 'runtime': runtime}
+            'unit': unit, 'runtime': runtime, 'advanced': advanced}
     return field(default=default, metadata={_KEY: meta})
 
 
 @dataclass(frozen=True)
 class Config:
     """
-    Base of every room's settings: a frozen dataclass that refuses bad values when it is made.
+    Base of the settings of a module: a frozen dataclass that refuses bad values when it is made.
 
     A field may be another Config; its settings are then named ``group.name``.
     """
@@ -107,24 +111,15 @@ def settings_of(cls: type[Config], prefix: str = '') -> tuple[Setting, ...]:
 
 def to_flat(config: Config) -> dict[str, Any]:
     """Flatten a Config into ``{'group.name': value}``."""
-    flat: dict[str, Any] = {}
-
-    def walk(values: Mapping[str, Any], prefix: str) -> None:
-        for name, value in values.items():
-            if isinstance(value, dict):
-                walk(value, f'{prefix}{name}.')
-            else:
-                flat[prefix + name] = value
-
-    walk(asdict(config), '')
-    return flat
+    return {s.name: attrgetter(s.name)(config) for s in settings_of(type(config))}
 
 
 def with_flat(config: ConfigT, changes: Mapping[str, Any]) -> ConfigT:
     """Return the Config with ``{'group.name': value}`` changed; unknown names are refused."""
     here: dict[str, Any] = {}
     inside: dict[str, dict[str, Any]] = {}
-    names = {f.name for f in fields(config)}
+    names = {f.name for f in fields(config)
+             if _KEY in f.metadata or isinstance(getattr(config, f.name), Config)}
     for name, value in changes.items():
         group, dot, rest = name.partition('.')
         if group not in names or (dot and not isinstance(getattr(config, group), Config)):

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Everything compiled and loaded before the first image comes."""
+"""Compile and load everything before the first image arrives."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -11,11 +11,16 @@ import cv2
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.masks import MotionMasks
+from gdm_motion_seg.msgs.motions import motion_rows
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.progress import progress
+from gdm_motion_seg.segmentation.motion import estimate_motion
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
+from gdm_motion_seg.viz.overlay import draw_overlay
 
 SIZE = 320, 240
 FRAMES = 6
@@ -27,9 +32,10 @@ _one_at_a_time = threading.Lock()
 
 def warm_up(config: PipelineConfig) -> None:
     """
-    Run a few made-up frames with two motions through a pipeline of its own, once a process.
+    Run a few made-up frames with two motions through a separate pipeline, once per process.
 
-    The first frame would otherwise wait for the compiler, a minute or more on a fresh machine.
+    Otherwise the first frame, or the first one with a body, would wait for the compiler, a minute
+    or more on a fresh machine.
     """
     with _one_at_a_time, progress.waiting('loading compiled code'):
         _warm_up(config)
@@ -41,32 +47,51 @@ def _warm_up(config: PipelineConfig) -> None:
     pipeline = MotionPipeline(replace(config, tracking=pairing))
     for index in range(FRAMES):
         pipeline.process(_frame(index), 1 + index * 33_000_000)
-    _warm_up_masks()
+    _warm_up_motion()
+    _warm_up_outputs()
 
 
-def _warm_up_masks() -> None:
-    """Make a mask of made-up tracks, some of which move: all of its code is run."""
+def _warm_up_motion() -> None:
+    """Estimate a motion with parallax, which the flat things of the frames do not have."""
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0.0, SIZE[1], (40, 2))
+    x2 = x1 + rng.uniform(2.0, 10.0, (40, 1)) * [1.0, 0.3]
+    pair = Correspondences.from_arrays(x1, x2, SIZE)
+    motion = estimate_motion(pair, np.arange(len(pair)), 1, Camera.guess(SIZE))
+    assert motion.kind is MotionKind.GENERAL
+    # The focal length is learned from poses like this one, as soon as the world has parallax.
+    rays = np.ascontiguousarray(np.hstack([pair.x1, pair.x2]).T) / SIZE[0]
+    forward, ones = np.vstack([np.eye(3), [0.0, 0.0, 1.0]]), np.ones(len(pair))
+    refine_rigid(forward, rays, np.arange(len(pair)), ones, ones, 0.0, 1)
+
+
+def _warm_up_outputs() -> None:
+    """Make masks, a picture and messages of made-up tracks, some of which move."""
     grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64)
     labels = ((np.abs(grid - 100.0) < 50.0).all(axis=1)).astype(np.int64)
     pair = Correspondences.from_arrays(grid, grid, SIZE)
     nothing = np.full((3, 3), np.nan)
-    world = Motion(WORLD, np.flatnonzero(labels == WORLD), MotionKind.TOO_FEW, '', nothing,
-                   nothing, np.nan, np.nan, np.nan)
+    motions = tuple(Motion(label, np.flatnonzero(labels == label), MotionKind.GENERAL, '', nothing,
+                           nothing, np.nan, np.nan, np.nan, rotation=np.eye(3),
+                           translation=np.array([1.0, 0.0, 0.0])) for label in (WORLD, 1))
     n = len(labels)
-    answer = MotionSegmentation(labels, (world,), np.zeros(n), np.zeros(n), moving=labels * 1.0)
+    answer = MotionSegmentation(labels, motions, np.zeros(n), np.zeros(n), moving=labels * 1.0)
     masks = MotionMasks()
     for index in range(3):
         stamp = 1 + index * 33_000_000
-        masks.process(_frame(index), FrameResult(stamp, stamp - 1, 1, pair, answer))
+        result = FrameResult(stamp, stamp - 1, 1, pair, answer)
+        masks.process(_frame(index), result)
+    draw_overlay(_frame(0), result)
+    motion_rows(result, Camera.from_info(Camera.guess(SIZE).matrix, [], '', SIZE))
 
 
 def _frame(index: int) -> cv2.typing.MatLike:
-    """Return a textured background that moves, and a square in it that moves another way."""
+    """Return a textured background that moves, and a square that moves in another direction."""
     width, height = SIZE
     rng = np.random.default_rng(0)
     coarse = rng.integers(0, 256, (height // 4, width // 4), np.uint8)
     texture = cv2.resize(coarse, (width, height), interpolation=cv2.INTER_CUBIC)
     frame = np.roll(texture, 2 * index, axis=1)
-    side = height // 2
-    frame[40 + index:40 + index + side, 60 - index:60 - index + side] = texture[:side, :side].T
+    side, top, left = height // 4, 40 + 2 * index, 60 - 3 * index
+    frame[top:top + side, left:left + side] = texture[:side, :side].T
     return frame

@@ -20,7 +20,8 @@ from launch_ros.actions import LifecycleNode, Node
 
 PACKAGE = 'gdm_motion_seg'
 NODE = 'motion_seg'
-OUTPUTS = ('keypoints', 'motions', 'markers', 'debug_image', 'debug_image/compressed')
+OUTPUTS = ('keypoints', 'motions', 'markers', 'debug_image', 'debug_image/compressed', 'mask',
+           'instances', 'detections')
 YES_NO = ('true', 'false')
 BY_ITSELF = ''
 
@@ -60,8 +61,9 @@ def generate_launch_description():
         argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
         argument('fixed_frame', BY_ITSELF,
                  'Fixed frame of RViz; if empty, the frame_id of the first image.'),
-        argument('fastdds_profile', 'true', 'Whether Fast DDS gets room for images and frees it '
-                 '(config/fastdds.xml); other middleware ignores it.', YES_NO),
+        argument('fastdds_profile', 'true',
+                 'Whether Fast DDS uses config/fastdds.xml: enough shared memory for images, '
+                 'freed after use. Other middleware ignores it.', YES_NO),
         argument('log_level', 'info', 'Least severe level that the node logs.',
                  ('debug', 'info', 'warn', 'error', 'fatal')),
         OpaqueFunction(function=start)])
@@ -111,12 +113,12 @@ def motion_seg(value, sim_time):
 
 def bag_player(value):
     """Return the package's own player: unlike ``ros2 bag play`` it waits for the node."""
-    home = full_name(value, NODE)
+    node = full_name(value, NODE)
     # For long: on a fresh machine the node compiles for minutes before it listens.
     command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '1200',
-               '--rate', value['bag_rate'], '--wait-for', home]
+               '--rate', value['bag_rate'], '--wait-for', node]
     for name in OUTPUTS:
-        command += ['--leave-out', f'{home}/{name}']
+        command += ['--leave-out', f'{node}/{name}']
     if value['bag_loop'] == 'true':
         command.append('--loop')
     return ExecuteProcess(cmd=command, name='replay', output='screen')
@@ -129,7 +131,7 @@ def rviz(value, sim_time):
     except PackageNotFoundError:
         # Here, before anything runs: launch would leave the node behind, alone.
         raise RuntimeError('rviz:=true needs the package rviz2, which is not installed') from None
-    home = full_name(value, NODE)
+    node = full_name(value, NODE)
     image = value['image']
     image = image if image.startswith('/') else full_name(value, image)
     chosen = value['fixed_frame']
@@ -139,4 +141,4 @@ def rviz(value, sim_time):
         package='rviz2', executable='rviz2', output='screen', prefix=None if chosen else wait,
         arguments=['-d', config_file('motion_seg.rviz'), *(('-f', chosen) if chosen else ())],
         parameters=[{'use_sim_time': sim_time == 'true'}],
-        remappings=[(f'/{NODE}/{name}', f'{home}/{name}') for name in OUTPUTS])
+        remappings=[(f'/{NODE}/{name}', f'{node}/{name}') for name in OUTPUTS])

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the tests of several rooms share: small rendered scenes, made once a run."""
+"""Fixtures of several test folders: small rendered scenes, made once per run."""
 
 from hypothesis import settings
 import pytest

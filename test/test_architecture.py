@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The order of the rooms, and that every setting is declared once and shown everywhere."""
+"""The order of the modules, and that every setting is declared once and shown everywhere."""
 
 import ast
 from pathlib import Path
@@ -18,14 +18,14 @@ PACKAGE = ROOT / 'gdm_motion_seg'
 PAGE = ROOT / 'docs' / 'ros.md'
 ROW = '| `tracking.max_tracks` |'
 """A row of the table of parameters."""
-ROOMS = ('errors', 'resources', 'threads', 'progress', 'compilation', 'decoding', 'settings',
-         'gdm', 'geometry', 'tracking', 'segmentation', 'notebook', 'pipeline', 'poses', 'masks',
-         'warm_up', 'viz', 'msgs', 'io', 'ros', 'view', 'batch', 'cli')
+MODULES = ('errors', 'resources', 'threads', 'heap', 'progress', 'compilation', 'decoding',
+           'settings', 'gdm', 'geometry', 'tracking', 'segmentation', 'notebook', 'pipeline',
+           'poses', 'masks', 'viz', 'msgs', 'warm_up', 'io', 'ros', 'view', 'batch', 'cli')
 TOOLS = ROOT / 'tools' / 'gdm_motion_seg_tools'
 TOOL_MODULES = ('datasets', 'synth', 'ros', 'bench', 'cli')
 ROS_MODULES = ('rclpy', 'rosgraph_msgs', 'lifecycle_msgs', 'launch', 'launch_ros')
-PURE_ROS_MODULES = {'gdm_motion_seg.ros.config'}
-"""Modules of the room ros without ROS in them, which everybody behind it may use."""
+PURE_ROS_MODULES = {'gdm_motion_seg.ros.config', 'gdm_motion_seg.ros.removed'}
+"""Modules of the package ros that do not import ROS; later modules may use them."""
 
 
 def modules(package=PACKAGE):
@@ -43,31 +43,31 @@ def imports(path, top_level_only=False):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f'{path} imports relatively'
             yield node.module
-            # "from gdm_motion_seg.room import module" names a module too.
+            # "from gdm_motion_seg.package import module" names a module too.
             yield from (f'{node.module}.{alias.name}' for alias in node.names
                         if node.module == 'gdm_motion_seg')
 
 
-def test_every_module_belongs_to_a_room():
-    assert {room for room, _ in modules()} <= set(ROOMS)
+def test_every_module_is_in_the_list_of_modules():
+    assert {module for module, _ in modules()} <= set(MODULES)
 
 
-def test_a_room_uses_only_the_rooms_before_it():
+def test_a_module_uses_only_the_modules_before_it():
     wrong = []
-    for room, path in modules():
+    for module, path in modules():
         for name in imports(path):
             parts = name.split('.')
-            if parts[0] != 'gdm_motion_seg' or len(parts) == 1 or parts[1] not in ROOMS:
+            if parts[0] != 'gdm_motion_seg' or len(parts) == 1 or parts[1] not in MODULES:
                 continue
-            if ROOMS.index(parts[1]) > ROOMS.index(room):
+            if MODULES.index(parts[1]) > MODULES.index(module):
                 wrong.append(f'{path.relative_to(ROOT)} imports {name}')
     assert wrong == []
 
 
 def test_only_the_cli_imports_batch_and_only_inside_functions():
-    wrong = [f'{path.relative_to(ROOT)} imports {name}' for room, path in modules()
-             for name in imports(path, top_level_only=room == 'cli')
-             if name.startswith('gdm_motion_seg.batch') and room != 'batch']
+    wrong = [f'{path.relative_to(ROOT)} imports {name}' for module, path in modules()
+             for name in imports(path, top_level_only=module == 'cli')
+             if name.startswith('gdm_motion_seg.batch') and module != 'batch']
     assert wrong == []
 
 

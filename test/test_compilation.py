@@ -91,14 +91,14 @@ def flipped(data):
     ('nbc', flipped)],
     ids=['empty index', 'index cut', 'index of zeros', 'empty code', 'code cut', 'code of zeros',
          'code changed'])
-def test_a_damaged_file_of_the_cache_is_made_anew_with_one_sentence(module, said, tmp_path, suffix,
-                                                                    damage):
+def test_a_damaged_file_of_the_cache_is_compiled_again_with_one_sentence(module, said, tmp_path,
+                                                                         suffix, damage):
     module()
     file, = cache_files(tmp_path, suffix)
     file.write_bytes(damage(file.read_bytes()))
     assert module() == 1
     sentence, = said
-    assert 'is damaged and is made anew' in sentence and '\n' not in sentence
+    assert 'is damaged and is compiled again' in sentence and '\n' not in sentence
     assert module() == 0, 'the next start finds it whole'
 
 

@@ -3,13 +3,17 @@
 
 """Package gdm_motion_seg_tools: benchmarks, rendered scenes, data sets, player and demo."""
 
+from pathlib import Path
+from xml.etree import ElementTree
+
 from setuptools import find_packages, setup
 
 NAME = 'gdm_motion_seg_tools'
+HERE = Path(__file__).parent
 
 setup(
     name=NAME,
-    version='0.1.0',
+    version=ElementTree.parse(HERE / 'package.xml').findtext('version'),
     packages=find_packages(include=[NAME, NAME + '.*']),
     package_data={NAME: ['py.typed']},
     data_files=[
@@ -31,5 +35,7 @@ setup(
     maintainer_email='maintainers@example.com',
     description='Benchmarks, rendered scenes, data-set readers, bag player and demo of '
                 'gdm_motion_seg.',
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
     license='Apache-2.0',
 )

@@ -20,11 +20,12 @@ from gdm_motion_seg.settings import settings_of, to_flat, with_flat
 
 LAYOUT = 1
 """Version of the files in the output folder."""
-SPLIT_S = 60.0
-"""Length of a part. A longer part wastes less on its overlap; a shorter one is lost less."""
+SPLIT_S = 20.0
+"""Length of a part. A longer part wastes less on its overlap; a shorter one is lost less, and
+another worker can begin with it sooner."""
 OVERLAP_S = 2.0
-"""Time before a part for which the pipeline runs already: twice the memory that it keeps of a
-track (about a second), which is itself longer than the largest gap (about half a second)."""
+"""Time before a part for which it is segmented already: twice the memory of the evidence (about a
+second). Ids are remembered for three seconds; a longer overlap may agree better and costs more."""
 OVERLAP_FRAMES = 20
 """The overlap has at least so many frames, for cameras with a low rate."""
 NOT_COMPUTING = ('cli/', 'ros/', 'viz/', 'resources.py', '__main__.py', 'batch/cluster.py',
@@ -100,6 +101,11 @@ class Part:
     """Where the pipeline begins; answers before ``start`` serve for stitching only."""
     start: float = 0.0
     stop: float = math.inf
+
+    @property
+    def length(self) -> float:
+        """Return its length without the warm-up; all parts of a recording have the same."""
+        return self.start / self.index if self.index else self.stop
 
 
 def make_job(out: str, config: NodeConfig, **values: Any) -> Job:

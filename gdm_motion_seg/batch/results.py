@@ -20,8 +20,7 @@ import pyarrow as pa
 from gdm_motion_seg.batch.job import Job, Part
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tables import (frame_columns, keypoint_columns, motion_columns, SCHEMAS,
-                                         TableFile)
-from gdm_motion_seg.io.frames import Frame
+                                         TableFile, TimedFrame)
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import WORLD
 
@@ -72,7 +71,7 @@ class Summary:
     """Time in which at least one body was seen."""
     bodies: int = 0
     compute_seconds: float = 0.0
-    """Time that workers spent on it, the overlaps included."""
+    """Time that workers spent on it, tracking and overlaps included."""
     spans: tuple[Span, ...] = field(default=(), repr=False)
 
     def to_json(self) -> bytes:
@@ -105,6 +104,16 @@ def page_name(recording: str) -> str:
 def part_name(recording: str, key: str, part: Part) -> str:
     """Return the stem of the files of a part."""
     return f'parts/{recording}/{key}-{part.index:04d}-of-{part.count:04d}'
+
+
+def tracks_name(recording: str, key: str, part: Part) -> str:
+    """Return the file with the tracks of a part."""
+    return f'{part_name(recording, key, part)}.tracks.arrow'
+
+
+def tracking_name(recording: str, key: str) -> str:
+    """Return the file that says what tracking a long recording took."""
+    return f'parts/{recording}/{key}-tracking.json'
 
 
 def read_summary(store: Store, name: str) -> Summary | None:
@@ -153,12 +162,12 @@ class PartWriter(AbstractContextManager['PartWriter']):
         """Finish the files; after an error, let none of them be there."""
         self._open.__exit__(kind, error, traceback)
 
-    def warm_up(self, frame: Frame, result: FrameResult) -> None:
+    def warm_up(self, frame: TimedFrame, result: FrameResult) -> None:
         """Take an answer from before the part."""
         if self._overlap and result.has_pair:
             self._overlap.write(keypoint_columns(frame, result))
 
-    def write(self, frame: Frame, result: FrameResult) -> None:
+    def write(self, frame: TimedFrame, result: FrameResult) -> None:
         """Take an answer of the part."""
         for table, columns in (('keypoints', keypoint_columns), ('motions', motion_columns),
                                ('frames', frame_columns)):

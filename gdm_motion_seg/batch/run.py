@@ -19,12 +19,17 @@ from gdm_motion_seg.batch.cluster import RETRIES
 from gdm_motion_seg.batch.job import Job, Part
 from gdm_motion_seg.batch.recordings import Recording
 from gdm_motion_seg.batch.report import overview_page, Totals
-from gdm_motion_seg.batch.results import finished, read_summary, Summary, summary_name
+from gdm_motion_seg.batch.results import (finished, read_summary, Summary, summary_name,
+                                          tracks_name)
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, OTHER_CODE, Outcome,
-                                        process_part, process_recording, SPLIT, TOPIC)
+                                        process_part, process_recording, SPLIT, TOPIC,
+                                        track_recording, TRACKED)
 from gdm_motion_seg.errors import GdmMotionSegError
 
+TRACKING, SEGMENTING, JOINING = 0, 1, 2
+"""Priorities: what is begun is finished first, so that few tracks lie on the disk. Recordings that
+are not begun have lower ones, in their order."""
 SUMMARY = pa.schema([
     ('recording', pa.string()), ('status', pa.string()), ('reason', pa.string()),
     ('url', pa.string()), ('frames', pa.int64()), ('pairs', pa.int64()),
@@ -65,6 +70,7 @@ class _Task:
 
     recording: Recording
     part: Part | None = None
+    tracks: tuple[Part, ...] = ()
     joins: tuple[Part, ...] = ()
 
 
@@ -82,10 +88,16 @@ class BatchRun:
         self._keys = {recording.name: job.key(recording) for recording in recordings}
         self._tasks: dict[Future, _Task] = {}
         self._waiting: dict[str, set[int]] = {}
+        """Parts of each long recording that are not segmented yet."""
+        self._handed_out: dict[str, int] = {}
+        """Number of parts of each long recording that were submitted."""
         self._parts: dict[str, tuple[Part, ...]] = {}
+        self._submitting = threading.Lock()
+        """Events come from a thread of their own."""
         self._starts: Counter[tuple[str, int]] = Counter()
         self._submitted: Counter[_Task] = Counter()
         self._counted: set[tuple[str, int]] = set()
+        self._by_name = {recording.name: recording for recording in recordings}
         self._sizes = {recording.name: max(1, recording.size) for recording in recordings}
         self.missing = [recording for recording in recordings if not self._kept(recording)]
         """Recordings that are to be computed."""
@@ -111,12 +123,11 @@ class BatchRun:
         self.client.subscribe_topic(TOPIC, self._hear)
         self._log.write({'event': 'begin', 'client_cpu': time.process_time()})
         try:
-            queue = as_completed(loop=self.client.loop, raise_errors=False)
+            self._queue = as_completed(loop=self.client.loop, raise_errors=False)
             for i, recording in enumerate(self.missing):
-                queue.add(self._submit(_Task(recording), -i))
-            for future in queue:
-                for more in self._take(future):
-                    queue.add(more)
+                self._submit(_Task(recording), -i)
+            for future in self._queue:
+                self._take(future)
         finally:
             self.client.unsubscribe_topic(TOPIC)
             self.client.cancel(list(self._tasks), force=True)
@@ -146,28 +157,38 @@ class BatchRun:
         self.summaries[recording.name] = summary
         return True
 
-    def _submit(self, task: _Task, priority: int = 0) -> Future:
+    def _submit(self, task: _Task, priority: int = TRACKING) -> None:
         name = task.recording.name
         arguments = (self.job, task.recording, self._keys[name])
         self._submitted[task] += 1
-        kind, rest = ((join_parts, (task.joins,)) if task.joins else
-                      (process_part, (task.part,)) if task.part else (process_recording, ()))
+        kind: Callable[..., Outcome]
+        rest: tuple[Any, ...]
+        if task.joins:
+            kind, rest, priority = join_parts, (task.joins,), JOINING
+        elif task.part is not None:
+            before = self._parts[name][task.part.index - 1] if task.part.index else None
+            kind, rest, priority = process_part, (task.part, before), SEGMENTING
+        elif task.tracks:
+            kind, rest, priority = track_recording, (task.tracks,), TRACKING
+        else:
+            kind, rest = process_recording, ()
         index = f'-{task.part.index}' if task.part else ''
         key = f'{kind.__name__}-{self.job.run}-{name}{index}-{self._submitted[task]}'
         future = self.client.submit(kind, *arguments, *rest, key=key, retries=RETRIES,
                                     priority=priority, pure=False)
         self._tasks[future] = task
-        return future
+        self._queue.add(future)
 
-    def _take(self, future: Future) -> list[Future]:
-        """Take what a future brings; returns the futures that follow from it."""
+    def _take(self, future: Future) -> None:
+        """Take what a future brings, and submit what follows from it."""
         task = self._tasks.pop(future, None)
         if task is None:
-            return []  # it was cancelled because another part of its recording failed
+            return  # it was cancelled because another part of its recording failed
         outcome = self._outcome(future, task)
         future.release()
         if outcome is None:
-            return [self._submit(task)]
+            self._submit(task)
+            return
         if outcome.status in (FULL, OTHER_CODE):
             raise GdmMotionSegError(f'{outcome.reason}; what is finished stays in {self.job.out}')
         name = task.recording.name
@@ -175,20 +196,33 @@ class BatchRun:
                          'part': task.part.index if task.part else None})
         if outcome.status == FAILED:
             self._fail(task, outcome.reason)
-            return []
+            return
         if outcome.status == SPLIT:
-            self._parts[name] = outcome.parts
+            self._parts[name], self._handed_out[name] = outcome.parts, 0
             self._waiting[name] = {part.index for part in outcome.parts}
-            return [self._submit(_Task(task.recording, part)) for part in outcome.parts]
+            self._submit(_Task(task.recording, tracks=outcome.parts))
+            return
+        if task.tracks:
+            self._hand_out(task.recording, len(task.tracks))
+            return
         if task.part is not None:
-            return self._part_done(task, task.part)
+            self._part_done(task, task.part)
+            return
         assert outcome.summary is not None
         self.summaries[name] = outcome.summary
         self.computed += [name] if outcome.status == DONE else []
         if not task.joins:
             self._count(task)
         self._ended(f'{name}: {outcome.summary.frames} frames, {outcome.summary.bodies} bodies')
-        return []
+
+    def _hand_out(self, recording: Recording, count: int) -> None:
+        """Submit the first parts of a recording, so many of them as have tracks."""
+        name = recording.name
+        with self._submitting:
+            if name not in self.failures:
+                for part in self._parts[name][self._handed_out[name]:count]:
+                    self._submit(_Task(recording, part))
+            self._handed_out[name] = max(count, self._handed_out[name])
 
     def _outcome(self, future: Future, task: _Task) -> Outcome | None:
         """Return the outcome of a task; None if it is to be submitted again."""
@@ -214,25 +248,31 @@ class BatchRun:
         reason = ' '.join(str(error).split())
         return Outcome(FAILED, f'{type(error).__name__}: {reason[:300]}')
 
-    def _part_done(self, task: _Task, part: Part) -> list[Future]:
+    def _part_done(self, task: _Task, part: Part) -> None:
         name = task.recording.name
-        self._waiting[name].discard(part.index)
+        waiting, parts = self._waiting[name], self._parts[name]
+        waiting.discard(part.index)
         self._count(task)
         self._ended(f'{name}: part {part.index + 1} of {part.count}')
-        if self._waiting[name] or name in self.failures:
-            return []
-        return [self._submit(_Task(task.recording, joins=self._parts[name]))]
+        # A part needs its own tracks and, for its warm-up, those of the part before.
+        for one in (part, *parts[max(0, part.index - 1):part.index]):
+            if not {one.index, one.index + 1} & waiting:
+                self.store.remove(tracks_name(name, self._keys[name], one))
+        if not waiting and name not in self.failures:
+            self._submit(_Task(task.recording, joins=parts))
 
     def _fail(self, task: _Task, reason: str) -> None:
         """Note a failure; parts of the recording that do not run yet are left out."""
         name = task.recording.name
-        self.failures.setdefault(name, reason)
+        with self._submitting:
+            self.failures.setdefault(name, reason)
+            others = [future for future, other in self._tasks.items()
+                      if other.recording.name == name
+                      and (name, other.part.index if other.part else 0) not in self._starts]
+            for future in others:
+                del self._tasks[future]
         self._count(task)
         self._ended(f'{name}: failed: {reason}')
-        others = [future for future, other in self._tasks.items() if other.recording.name == name
-                  and (name, other.part.index if other.part else 0) not in self._starts]
-        for future in others:
-            del self._tasks[future]
         self.client.cancel(others)
 
     def _count(self, task: _Task) -> None:
@@ -259,6 +299,8 @@ class BatchRun:
         part = (message['recording'], message['part'])
         if message['event'] == 'start':
             self._starts[part] += 1
+        elif message['event'] == TRACKED:
+            self._hand_out(self._by_name[part[0]], part[1] + 1)
         elif message['event'] == 'frames' and part not in self._counted:
             size = self._sizes[part[0]] / message['parts']
             self._progress.running[part] = min(1.0, message['share']) * size

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Ids over the seam between two parts of a recording.
+Ids of bodies over the seam between two parts of a recording.
 
-Both parts have answered the frames of the overlap. Keypoints of the same frame at the same place
-are the same track, and bodies that share tracks are the same body.
+Both parts have answered the frames of the overlap, with the same tracks. Bodies that share tracks
+are the same body.
 """
 
 from dataclasses import dataclass, field
@@ -13,17 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial import cKDTree
 
 from gdm_motion_seg.segmentation.result import WORLD
 
 Ints = npt.NDArray[np.int64]
 
-SAME_PLACE_PX = 2.0
-"""Keypoints of a frame that are each other's nearest within this distance are the same."""
 MIN_SHARE = 0.3
-"""Two bodies are the same if they share at least this part of the smaller one's keypoints,
-of those keypoints that both parts have."""
+"""Two bodies are the same if they share at least this part of the smaller one's keypoints."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +27,15 @@ class Seen:
     """Keypoints of some frames: one row per keypoint."""
 
     stamp: Ints
-    place: npt.NDArray[np.float64]
-    """(N, 2) pixels in the newer image."""
     track: Ints
     label: Ints
+
+    @property
+    def keys(self) -> npt.NDArray[np.void]:
+        """Return frame and track of each keypoint as one value."""
+        keys = np.empty(len(self.stamp), [('stamp', np.int64), ('track', np.int64)])
+        keys['stamp'], keys['track'] = self.stamp, self.track
+        return keys
 
 
 @dataclass(frozen=True)
@@ -56,39 +57,20 @@ FIXED = {label: label for label in range(-1, WORLD + 1)}
 """Labels that mean the same everywhere: wrong matches and the world."""
 
 
-def same_keypoints(before: Seen, after: Seen) -> tuple[Ints, Ints]:
-    """Return the rows of the keypoints that both have: same frame, same place."""
-    rows_before, rows_after = [], []
-    for stamp in np.intersect1d(before.stamp, after.stamp):
-        i, j = (np.flatnonzero(seen.stamp == stamp) for seen in (before, after))
-        tree_i, tree_j = cKDTree(before.place[i]), cKDTree(after.place[j])
-        distance, nearest = tree_j.query(before.place[i], distance_upper_bound=SAME_PLACE_PX)
-        found = np.flatnonzero(np.isfinite(distance))
-        _, back = tree_i.query(after.place[j[nearest[found]]])
-        mutual = found[back == found]
-        rows_before.append(i[mutual])
-        rows_after.append(j[nearest[mutual]])
-    nothing = np.empty(0, np.int64)
-    return (np.concatenate([nothing, *rows_before]), np.concatenate([nothing, *rows_after]))
-
-
-def stitch(before: Seen, after: Seen, next_body: int, next_track: int
-           ) -> tuple[Mapping, Mapping]:
+def stitch(before: Seen, after: Seen, next_body: int) -> Mapping:
     """
-    Return the new labels and track ids of the later part.
+    Return the new labels of the later part.
 
     Parameters
     ----------
     before, after :
         Answers of the earlier part, with final ids, and of the later part to the overlap.
-    next_body, next_track :
-        Ids that are not used yet; everything new is counted from there.
+    next_body :
+        An id that is not used yet; new bodies are counted from there.
 
     """
-    i, j = same_keypoints(before, after)
-    bodies = same_bodies(before.label[i], after.label[j])
-    tracks = _most_frequent(before.track[i], after.track[j])
-    return (Mapping(FIXED | bodies, next_body - 1), Mapping(tracks, next_track))
+    _, i, j = np.intersect1d(before.keys, after.keys, assume_unique=True, return_indices=True)
+    return Mapping(FIXED | same_bodies(before.label[i], after.label[j]), next_body - 1)
 
 
 def same_bodies(before: Ints, after: Ints) -> dict[int, int]:
@@ -108,16 +90,3 @@ def same_bodies(before: Ints, after: Ints) -> dict[int, int]:
     shared[shared < MIN_SHARE * smaller] = 0.0
     chosen = zip(*linear_sum_assignment(shared, maximize=True))
     return {int(ids_after[c]): int(ids_before[r]) for r, c in chosen if shared[r, c] > 0}
-
-
-def _most_frequent(before: Ints, after: Ints) -> dict[int, int]:
-    """Match tracks one to one, those first that are together in the most frames."""
-    pairs, counts = np.unique(np.column_stack((before, after)), axis=0, return_counts=True)
-    chosen: dict[int, int] = {}
-    taken: set[int] = set()
-    for row in np.argsort(-counts, kind='stable'):
-        old, new = int(pairs[row, 0]), int(pairs[row, 1])
-        if new not in chosen and old not in taken:
-            chosen[new] = old
-            taken.add(old)
-    return chosen

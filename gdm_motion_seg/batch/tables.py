@@ -6,19 +6,31 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
 from gdm_motion_seg.batch.store import Store
-from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.msgs.motions import motion_rows
 from gdm_motion_seg.pipeline import FrameResult
 
 Columns = Mapping[str, Any]
 """One array or list per column."""
+
+
+class TimedFrame(Protocol):
+    """What a table says of a frame besides its answer."""
+
+    @property
+    def at(self) -> float:
+        """Return the seconds since the recording began."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return width and height in pixels."""
+
 
 _CLOCK = [('stamp', pa.int64()), ('time', pa.float64())]
 _F = [f'f{row}{column}' for row in range(3) for column in range(3)]
@@ -28,8 +40,8 @@ KEYPOINTS = pa.schema([
     ('u_prev', pa.float32()), ('v_prev', pa.float32()), ('label', pa.int32()),
     ('moving', pa.float32()), ('residual', pa.float32())])
 MOTIONS = pa.schema([
-    *_CLOCK, ('id', pa.int32()), ('count', pa.int32()), ('moving', pa.float32()),
-    ('kind', pa.string()), ('left', pa.float32()), ('top', pa.float32()),
+    *_CLOCK, ('id', pa.int32()), ('world', pa.bool_()), ('count', pa.int32()),
+    ('moving', pa.float32()), ('kind', pa.string()), ('left', pa.float32()), ('top', pa.float32()),
     ('right', pa.float32()), ('bottom', pa.float32()), ('residual', pa.float32()),
     ('dimension', pa.float32()), ('since', pa.int64()), ('dt', pa.float64()),
     *((name, pa.float64()) for name in _F)])
@@ -44,7 +56,7 @@ ROWS_AT_ONCE = 1 << 18
 """Rows that are gathered before they are written."""
 
 
-def keypoint_columns(frame: Frame, result: FrameResult) -> Columns:
+def keypoint_columns(frame: TimedFrame, result: FrameResult) -> Columns:
     """Return the keypoints of a frame's pair."""
     pair = result.correspondences
     x1, x2 = np.asarray(pair.x1, np.float32), np.asarray(pair.x2, np.float32)
@@ -53,18 +65,19 @@ def keypoint_columns(frame: Frame, result: FrameResult) -> Columns:
             'moving': result.moving, 'residual': result.segmentation.residuals}
 
 
-def motion_columns(frame: Frame, result: FrameResult) -> Columns:
+def motion_columns(frame: TimedFrame, result: FrameResult) -> Columns:
     """Return the motions of a frame's pair."""
     rows, motions = motion_rows(result), result.motions
     box = rows['box'].reshape(-1, 4).T
     names = ('id', 'count', 'moving', 'residual', 'dimension', 'dt', *_F)
     return {**_clock(frame, result, len(rows)), **{name: rows[name] for name in names},
+            'world': [motion.is_world for motion in motions],
             'kind': [motion.kind.value for motion in motions],
             'left': box[0], 'top': box[1], 'right': box[2], 'bottom': box[3],
             'since': [motion.since for motion in motions]}
 
 
-def frame_columns(frame: Frame, result: FrameResult) -> Columns:
+def frame_columns(frame: TimedFrame, result: FrameResult) -> Columns:
     """Return what is known of a frame as a whole."""
     labels = result.labels
     return {**_clock(frame, result, 1), 'gap': [result.gap], 'tracks': [result.n_tracks],
@@ -75,7 +88,7 @@ def frame_columns(frame: Frame, result: FrameResult) -> Columns:
             'seconds': [sum(result.seconds.values())]}
 
 
-def _clock(frame: Frame, result: FrameResult, count: int) -> dict[str, Any]:
+def _clock(frame: TimedFrame, result: FrameResult, count: int) -> dict[str, Any]:
     return {'stamp': np.full(count, result.stamp), 'time': np.full(count, frame.at)}
 
 

@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What runs on a worker: a recording in one piece, a part of a long one, the joining of parts.
+What runs on a worker: a recording in one piece, or the steps of a long one.
+
+A long recording is tracked from beginning to end; its parts are segmented at the same time, by
+other workers, as their tracks are there; then they are joined.
 
 A task returns an Outcome that says what happened. Only what may go well at another time (a network
 file system that does not answer) is raised, and tried again by the scheduler.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, replace
 import errno
 from functools import wraps
+from itertools import chain
+import json
 import math
 import os
 import time
@@ -26,19 +31,26 @@ from gdm_motion_seg.batch.recordings import Recording
 from gdm_motion_seg.batch.report import recording_page
 from gdm_motion_seg.batch.results import (described, finished, forget, page_name, part_name,
                                           PartWriter, read_summary, Summary, summary_name,
-                                          table_name)
+                                          table_name, tracking_name, tracks_name)
 from gdm_motion_seg.batch.stitch import FIXED, Mapping, Seen, stitch
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tables import open_table, SCHEMAS, TableFile
+from gdm_motion_seg.batch.tracks import read_tracks, TracksFile
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.io.bags import is_bag
-from gdm_motion_seg.io.frames import FrameSource
+from gdm_motion_seg.io.frames import Frame, FrameSource
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import MotionPipeline
+from gdm_motion_seg.tracking.window import TrackedFrame
 
 TOPIC = 'gdm-motion-seg'
 """Events of the scheduler by which workers say what they do."""
+TRACKED = 'tracked'
+"""The event that the tracks of a part are there."""
+TRACKING_SHARE = 0.3
+"""Of the work on a part, for progress only."""
 TELL_S = 1.0
 """Time between two events of a part."""
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -95,22 +107,83 @@ def process_recording(job: Job, recording: Recording, key: str) -> Outcome:
         forget(store, recording.name)
         files = {table: table_name(table, recording.name) for table in _wanted(job)}
         with PartWriter(store, files) as writer:
-            summary = _process(job, recording, source, parts[0], writer)
+            summary = _process(job, recording, source, writer)
     return _finish(job, recording, replace(summary, key=key), store)
 
 
 @_told
-def process_part(job: Job, recording: Recording, key: str, part: Part) -> Outcome:
-    """Process a part of a long recording."""
+def track_recording(job: Job, recording: Recording, key: str, parts: Sequence[Part]) -> Outcome:
+    """
+    Track a long recording from its beginning to its end, and write the tracks of each part.
+
+    Tracks depend on everything before them: a part that found its own corners would give other
+    answers than a run in one piece. Only tracks that a part still needs are written.
+    """
+    store, begin = Store(job.out), time.monotonic()
+    missing = _missing_tracks(store, recording, key, parts)
+    if not missing and store.exists(tracking_name(recording.name, key)):
+        return Outcome(KEPT)
+    pipeline = MotionPipeline(job.config, job.config.seed)
+    with _opened(job, recording) as source:
+        frames = _tracked(source, pipeline)
+        ahead = next(frames, None)
+        for part in parts:
+            tell = _Teller(job.run, recording, part)
+            with ExitStack() as stack:
+                file = stack.enter_context(TracksFile(store, tracks_name(
+                    recording.name, key, part))) if part in missing else None
+                while ahead is not None and ahead[0].at < part.stop:
+                    if file is not None:
+                        file.write(*ahead)
+                    tell.now_and_then(TRACKING_SHARE * (ahead[0].at - part.start)
+                                      / part.length)
+                    ahead = next(frames, None)
+            tell(TRACKED)
+        about = {'skipped': source.skipped, 'compute_seconds': time.monotonic() - begin}
+    store.write(tracking_name(recording.name, key), json.dumps(about).encode())
+    return Outcome(DONE)
+
+
+def _tracked(source: FrameSource, pipeline: MotionPipeline
+             ) -> Iterator[tuple[Frame, TrackedFrame, Camera | None]]:
+    for frame in source:
+        yield frame, pipeline.track(frame.image, frame.stamp), source.camera_of(frame)
+
+
+def _missing_tracks(store: Store, recording: Recording, key: str, parts: Sequence[Part]
+                    ) -> list[Part]:
+    """Return the parts whose tracks are not there and are still needed, by them or the next."""
+    open_parts = {part.index for part in parts if not store.exists(
+        f'{part_name(recording.name, key, part)}.json')}
+    return [part for part in parts if {part.index, part.index + 1} & open_parts
+            and not store.exists(tracks_name(recording.name, key, part))]
+
+
+@_told
+def process_part(job: Job, recording: Recording, key: str, part: Part,
+                 before: Part | None = None) -> Outcome:
+    """Segment a part of a long recording whose tracks, and those of the part before, are there."""
     store, stem = Store(job.out), part_name(recording.name, key, part)
     summary = read_summary(store, f'{stem}.json')
     if summary is not None:
         return Outcome(KEPT, summary=summary)
     files = {table: f'{stem}.{table}.parquet' for table in SCHEMAS}
-    with _opened(job, recording) as source:
-        with PartWriter(store, files, f'{stem}.overlap.parquet') as writer:
-            summary = _process(job, recording, source, part, writer)
-    summary = replace(summary, key=key, run=job.run)
+    tell, begin = _Teller(job.run, recording, part), time.monotonic()
+    pipeline = MotionPipeline(job.config, job.config.seed)
+    moments = chain.from_iterable(
+        read_tracks(store, tracks_name(recording.name, key, one), part.warm_up)
+        for one in (before, part) if one is not None)
+    tell('start')
+    with PartWriter(store, files, f'{stem}.overlap.parquet') as writer:
+        for moment in moments:
+            pipeline.camera = moment.camera
+            result = pipeline.segment(moment.tracked)
+            (writer.warm_up if moment.at < part.start else writer.write)(moment, result)
+            tell.now_and_then(TRACKING_SHARE + (1.0 - TRACKING_SHARE)
+                              * (moment.at - part.warm_up) / part.length)
+    tell('end', 1.0)
+    summary = replace(writer.summary, name=recording.name, url=recording.url, key=key,
+                      run=job.run, compute_seconds=time.monotonic() - begin)
     store.write(f'{stem}.json', summary.to_json())
     return Outcome(DONE, summary=summary)
 
@@ -124,14 +197,17 @@ def join_parts(job: Job, recording: Recording, key: str, parts: Sequence[Part]) 
         return Outcome(KEPT, summary=kept)
     stems = [part_name(recording.name, key, part) for part in parts]
     total = _total(recording, [Summary.from_json(store.read(f'{stem}.json')) for stem in stems])
+    tracking = json.loads(store.read(tracking_name(recording.name, key)))
+    total = replace(total, skipped=tracking['skipped'],
+                    compute_seconds=total.compute_seconds + tracking['compute_seconds'])
     forget(store, recording.name)
     mappings = [*_mappings(store, stems)]
     since: dict[int, int] = {}
     for table in _wanted(job):
         with TableFile(store, table_name(table, recording.name), SCHEMAS[table]) as file:
-            for stem, (labels, tracks) in zip(stems, mappings):
+            for stem, labels in zip(stems, mappings):
                 for batch in open_table(store, f'{stem}.{table}.parquet').iter_batches():
-                    file.write_batch(_renamed(batch, labels, tracks, since))
+                    file.write_batch(_renamed(batch, labels, since))
     done = _finish(job, recording, total, store)
     store.remove(f'parts/{recording.name}')
     return done
@@ -149,20 +225,15 @@ def _opened(job: Job, recording: Recording) -> Iterator[FrameSource]:
             yield source
 
 
-def _process(job: Job, recording: Recording, source: FrameSource, part: Part, writer: PartWriter
-             ) -> Summary:
-    """Run a part through the pipeline and write its tables; returns what they hold."""
-    source.select(part.warm_up, part.stop)
+def _process(job: Job, recording: Recording, source: FrameSource, writer: PartWriter) -> Summary:
+    """Run a recording through the pipeline and write its tables; returns what they hold."""
     pipeline = MotionPipeline(job.config, job.config.seed)
-    tell, begin = _Teller(job.run, recording, part), time.monotonic()
-    length = min(part.stop, source.seconds or math.inf) - part.warm_up
+    tell, begin = _Teller(job.run, recording, Part(0)), time.monotonic()
+    length = source.seconds or math.inf
     tell('start')
     for frame, result, _ in answers(source, pipeline):
-        if frame.at < part.start:
-            writer.warm_up(frame, result)
-        else:
-            writer.write(frame, result)
-        tell.now_and_then((frame.at - part.warm_up) / length)
+        writer.write(frame, result)
+        tell.now_and_then(frame.at / length)
     tell('end', 1.0)
     return replace(writer.summary, name=recording.name, url=recording.url,
                    skipped=source.skipped, compute_seconds=time.monotonic() - begin)
@@ -183,51 +254,42 @@ def _total(recording: Recording, parts: Sequence[Summary]) -> Summary:
     filled = [part for part in parts if part.frames]
     if not filled:
         raise InputError(f'{recording.url} holds no image that can be read')
-    sizes = {(part.width, part.height) for part in filled}
-    if len(sizes) > 1:
-        raise InputError(f'{recording.url} mixes sizes: ' + ' and '.join(
-            f'{width} x {height} pixels' for width, height in sorted(sizes)))
     sums = {name: sum(getattr(part, name) for part in parts)
-            for name in ('frames', 'pairs', 'keypoints', 'skipped', 'compute_seconds')}
+            for name in ('frames', 'pairs', 'keypoints', 'compute_seconds')}
     return replace(filled[0], parts=len(parts), **sums)
 
 
-def _mappings(store: Store, stems: Sequence[str]) -> Iterator[tuple[Mapping, Mapping]]:
-    """Yield the new labels and track ids of each part."""
-    labels, tracks = Mapping(FIXED), Mapping()
-    next_body, next_track = 1, 0
+def _mappings(store: Store, stems: Sequence[str]) -> Iterator[Mapping]:
+    """Yield the new labels of each part."""
+    labels, next_body = Mapping(FIXED), 1
     for i, stem in enumerate(stems):
         if i:
-            after = _seen(store, f'{stem}.overlap.parquet', Mapping(FIXED), Mapping())
+            after = _seen(store, f'{stem}.overlap.parquet', Mapping(FIXED))
             first = int(after.stamp.min()) if len(after.stamp) else None
-            before = _seen(store, f'{stems[i - 1]}.keypoints.parquet', labels, tracks, first)
-            labels, tracks = stitch(before, after, next_body, next_track)
-        yield labels, tracks
+            before = _seen(store, f'{stems[i - 1]}.keypoints.parquet', labels, first)
+            labels = stitch(before, after, next_body)
+        yield labels
         for batch in open_table(store, f'{stem}.keypoints.parquet').iter_batches(
-                columns=['label', 'track_id']):
+                columns=['label']):
             if batch.num_rows:
                 next_body = max(next_body, int(labels(batch['label']).max()) + 1)
-                next_track = max(next_track, int(tracks(batch['track_id']).max()) + 1)
 
 
-def _seen(store: Store, name: str, labels: Mapping, tracks: Mapping, first: int | None = None
-          ) -> Seen:
+def _seen(store: Store, name: str, labels: Mapping, first: int | None = None) -> Seen:
     """Read keypoints, those from a stamp on, and give them final ids."""
-    table = open_table(store, name).read(columns=['stamp', 'u', 'v', 'track_id', 'label'])
+    table = open_table(store, name).read(columns=['stamp', 'track_id', 'label'])
     stamp = table['stamp'].to_numpy()
     rows = np.flatnonzero(stamp >= first) if first is not None else np.arange(len(stamp))
-    u, v, track, label = (table[name].to_numpy()[rows] for name in ('u', 'v', 'track_id', 'label'))
-    return Seen(stamp[rows], np.column_stack((u, v)).astype(np.float64), tracks(track),
-                labels(label))
+    return Seen(stamp[rows], table['track_id'].to_numpy()[rows],
+                labels(table['label'].to_numpy()[rows]))
 
 
-def _renamed(batch: pa.RecordBatch, labels: Mapping, tracks: Mapping, since: dict[int, int]
-             ) -> pa.RecordBatch:
+def _renamed(batch: pa.RecordBatch, labels: Mapping, since: dict[int, int]) -> pa.RecordBatch:
     """Return rows with their final ids; ``since`` remembers when each body was seen first."""
     columns: dict[str, Any] = dict(zip(batch.schema.names, batch.columns))
-    for name, mapping in (('label', labels), ('id', labels), ('track_id', tracks)):
+    for name in ('label', 'id'):
         if name in columns:
-            columns[name] = mapping(columns[name])
+            columns[name] = labels(columns[name])
     if 'since' in columns:
         columns['since'] = [since.setdefault(int(body), begin) for body, begin
                             in zip(columns['id'], columns['since'].to_pylist())]

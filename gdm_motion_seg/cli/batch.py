@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='the image topic; not needed if the bags have only one')
     parser.add_argument('--fps', type=rate, metavar='HZ',
                         help='frames per second of folders of images (default: 30)')
-    parser.add_argument('--split', type=_seconds, metavar='S', default=60.0,
+    parser.add_argument('--split', type=_seconds, metavar='S', default=20.0,
                         help='longer recordings are worked on in parts of about this length '
-                        '(default: 60 s; 0 for none)')
+                        '(default: 20 s; 0 for none)')
     parser.add_argument('--overlap', type=_seconds, metavar='S', default=2.0,
                         help='time by which parts overlap (default: 2 s)')
     parser.add_argument('--no-keypoints', action='store_true',
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
                         batch.work(client, _print_line, show)
         except (KeyboardInterrupt, Terminated):
             _print_line(f'interrupted: {len(batch.summaries)} of {len(recordings)} recordings are '
-                        'finished and stay; the same command goes on from there')
+                        'finished and stay; the same command continues from there')
             raise
         finally:
             batch.sum_up(workers)

@@ -49,7 +49,7 @@ def progress_bar(title: str, total: int | None) -> Iterator[Advance]:
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Show that something is going on of which nobody knows how long it takes."""
+    """Show that something of unknown duration is running."""
     if not notes.is_terminal:
         yield
         return

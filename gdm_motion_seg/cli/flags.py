@@ -10,8 +10,10 @@ from typing import Any
 
 import yaml
 
+from gdm_motion_seg.cli import console
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.removed import REMOVED, why_removed
 from gdm_motion_seg.settings import settings_of, with_flat
 
 MAX_YAML_BYTES = 200_000
@@ -55,7 +57,11 @@ def read_parameters(path: Path) -> dict[str, Any]:
         raise InputError(f'{path} is no parameter file of ROS 2: it has no ros__parameters')
     known = {s.name for s in settings_of(NodeConfig)}
     flat = dict(_flatten(parameters))
-    # Parameters that every node has, such as use_sim_time, are ROS's business, no setting of ours.
+    for name in [name for name in flat if name in REMOVED]:
+        console.notes.print(f'{path}: {why_removed(name)}; its value is ignored', markup=False,
+                            highlight=False, soft_wrap=True)
+        del flat[name]
+    # Every ROS node has parameters such as use_sim_time; they are not settings of the method.
     return {name: value for name, value in flat.items() if name in known or name not in _OF_ROS}
 
 
@@ -104,6 +110,8 @@ def _change(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition('=')
     if not equals:
         raise InputError(f'--set wants NAME=VALUE, got {text!r}')
+    if reason := why_removed(name):
+        raise InputError(reason)
     kinds = {s.name: s.type for s in settings_of(NodeConfig)}
     if kinds.get(name) is str:
         return name, value

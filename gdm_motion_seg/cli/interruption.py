@@ -9,12 +9,47 @@ import signal
 import sys
 from typing import NoReturn
 
+INTERRUPTED, TERMINATED = 130, 143
+"""Exit codes after Ctrl-C and after SIGTERM, as shells have them."""
 AGAIN_S = 0.05
 """After so long a dropped interruption is raised again; by then the destructor has ended."""
 
 
 class Terminated(BaseException):
     """SIGTERM came; unwinding removes half-written files."""
+
+
+class Stop:
+    """A wish to end early: made by the first Ctrl-C, once there is something to keep."""
+
+    def __init__(self) -> None:
+        """Have nothing to keep yet."""
+        self.worthwhile = False
+        """Whether something was computed that is worth keeping."""
+        self.wanted = False
+        """Whether Ctrl-C was pressed."""
+
+    def interrupt(self, number: int, frame: object) -> None:
+        """Note Ctrl-C; raise KeyboardInterrupt at the second one, or if nothing can be kept."""
+        if self.wanted or not self.worthwhile:
+            raise KeyboardInterrupt
+        self.wanted = True
+
+
+@contextmanager
+def stopped_by_ctrl_c() -> Iterator[Stop]:
+    """
+    Let Ctrl-C ask for an early end instead of raising KeyboardInterrupt anywhere.
+
+    An exception could hit the middle of a row or of an encoded picture. The block looks at the
+    wish between two frames, so that every file holds the same frames.
+    """
+    stop = Stop()
+    before = signal.signal(signal.SIGINT, stop.interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -4,6 +4,7 @@
 """The command ``gdm-motion-seg``: finds the module of a command, makes errors sentences."""
 
 import argparse
+import atexit
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from importlib import import_module
@@ -13,7 +14,8 @@ from types import ModuleType
 from typing import NoReturn
 
 from gdm_motion_seg import __version__
-from gdm_motion_seg.cli.interruption import interruptions_arrive, Terminated
+from gdm_motion_seg.cli.interruption import (
+    INTERRUPTED, interruptions_arrive, TERMINATED, Terminated)
 from gdm_motion_seg.cli.memory import memory_bounded
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.progress import progress
@@ -39,7 +41,7 @@ TOOLS = ('demo', 'synth', 'replay', 'bench')
 BOUNDED = ('segment', 'video', 'bag')
 """Commands that read files of others and start no process."""
 
-DONE, WRONG, INTERRUPTED, TERMINATED = 0, 2, 130, 143
+DONE, WRONG = 0, 2
 
 
 class _Parser(argparse.ArgumentParser):
@@ -78,10 +80,34 @@ def _module(name: str, optional: bool) -> ModuleType | None:
         raise
 
 
+def entry() -> int:
+    """
+    Run the command line as a process.
+
+    Simple commands end without freeing every object of numba and LLVM, which would take as much
+    processor time as the segmentation of two images.
+    """
+    code = main()
+    if _command(sys.argv[1:]) not in BOUNDED:
+        return code
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return code  # Python says so when it ends
+    os._exit(code)
+
+
+def _command(words: Sequence[str]) -> str | None:
+    """Return the name of the command among the words of a command line."""
+    return next((word for word in words if not word.startswith('-')), None)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    command = next((word for word in words if not word.startswith('-')), None)
+    command = _command(words)
     try:
         with progress.reported(_say):
             # In a log, a line about that would only be in the way.
@@ -98,7 +124,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Terminated:
         return _leave(TERMINATED)
     except BrokenPipeError:
-        # Whoever read our output has enough of it; nothing may be written to it at exit either.
+        # The reader has closed the pipe; Python must not write to it at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except ModuleNotFoundError as error:
@@ -133,4 +159,4 @@ def _complain(command: str | None, sentence: str) -> int:
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(entry())

@@ -4,7 +4,7 @@
 """What ``video`` and ``bag`` share: frames in, files out, at full speed and without ROS."""
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ import numpy as np
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.flags import (add_output_arguments, add_settings_arguments, config_from,
                                       count, pixels)
+from gdm_motion_seg.cli.interruption import INTERRUPTED, Stop, stopped_by_ctrl_c
 from gdm_motion_seg.io.answers import AnswerFiles, VIDEO
 from gdm_motion_seg.io.bags import STORAGES
 from gdm_motion_seg.io.frames import FrameSource
@@ -26,6 +27,7 @@ from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.masks.recording import RecordingMasks
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.segmentation.result import WORLD
 from gdm_motion_seg.view.moments import Moment, moment_of
 from gdm_motion_seg.view.page import about, need_video, page
 
@@ -38,7 +40,11 @@ class Summary:
     pairs: int = 0
     points: Counter[int] = field(default_factory=Counter)
     """Labelled keypoints of each motion, over all pairs."""
+    moving: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    """Sum of ``moving`` over the same keypoints."""
     outliers: int = 0
+    interrupted: bool = False
+    """Whether Ctrl-C ended the run early."""
     stages: dict[str, list[float]] = field(default_factory=dict)
     last_reason: str = ''
 
@@ -53,12 +59,15 @@ class Summary:
             self.outliers += int(np.sum(result.segmentation.labels < 0))
             for motion in result.segmentation.motions:
                 self.points[motion.id] += motion.count
+                self.moving[motion.id] += motion.moving * motion.count
 
     def document(self) -> dict[str, Any]:
         """Return the summary as plain values."""
         medians = {stage: float(np.median(seconds)) for stage, seconds in self.stages.items()}
-        return {'frames': self.frames, 'pairs': self.pairs,
-                'motions': [{'id': i, 'points': n} for i, n in sorted(self.points.items())],
+        return {'frames': self.frames, 'pairs': self.pairs, 'interrupted': self.interrupted,
+                'motions': [{'id': i, 'world': i == WORLD, 'points': n,
+                             'moving': round(self.moving[i] / n, 4)}
+                            for i, n in sorted(self.points.items())],
                 'outliers': self.outliers,
                 'median_ms': {stage: round(1e3 * median, 3) for stage, median in medians.items()}}
 
@@ -99,48 +108,51 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
     config = config_from(args)
     if args.html:
         need_video()
-    moments: list[Moment] = []
     out = args.out or Path(f'{source.path.stem or source.path.resolve().name}_motions')
-    pipeline, summary, start = MotionPipeline(config, config.seed), Summary(), time.monotonic()
+    summary, start = Summary(), time.monotonic()
+    with stopped_by_ctrl_c() as stop:
+        with output_folder(out, args.overwrite) as folder, _mask_files(args, config) as masks:
+            moments = _write_files(source, config, folder, masks, summary, stop, args)
+            if args.html:
+                told = about(source.path.name, config, source.live, source.fps)
+                with output_file(args.html, args.overwrite) as file:
+                    file.write_text(page(told, moments, folder / VIDEO), encoding='utf-8')
+                if args.no_video:
+                    (folder / VIDEO).unlink()
+        _report(summary, source, out, time.monotonic() - start, args)
+    # A camera's stream has no other end, so that Ctrl-C is the usual one.
+    return INTERRUPTED if summary.interrupted and not source.live else 0
+
+
+def _write_files(source: FrameSource, config: NodeConfig, folder: Path, masks: MaskFiles | None,
+                 summary: Summary, stop: Stop, args: argparse.Namespace) -> list[Moment]:
+    """Process the frames up to the end or to Ctrl-C; return the moments if a page is wanted."""
+    pipeline, moments = MotionPipeline(config, config.seed), list[Moment]()
     total = min(filter(None, (source.count, args.frames)), default=None)
-    with output_folder(out, args.overwrite) as folder, \
-            _mask_files(args, config) as masks:
-        with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
-                         bool(args.html) or not args.no_video, not args.no_tables) as files, \
-                console.progress_bar(source.path.name, total) as advance, _until_stopped(source):
-            for frame, result, camera in answers(source, pipeline):
-                files.write(frame, result, camera)
-                if masks:
-                    masks.write(frame, result)
-                summary.add(result)
-                if args.html:
-                    moments.append(moment_of(result, 1e3 * sum(result.seconds.values())))
-                advance(summary.frames)
-                if summary.frames == args.frames:
-                    break
-        if args.html:
-            told = about(source.path.name, config, source.live, source.fps)
-            with output_file(args.html, args.overwrite) as file:
-                file.write_text(page(told, moments, folder / VIDEO), encoding='utf-8')
-            if args.no_video:
-                (folder / VIDEO).unlink()
-    _report(summary, source, out, time.monotonic() - start, args)
-    return 0
-
-
-@contextmanager
-def _until_stopped(source: FrameSource) -> Iterator[None]:
-    """Let Ctrl-C end a camera's stream, which has no other end; what was seen is kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not source.live:
-            raise
+    with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
+                     bool(args.html) or not args.no_video, not args.no_tables,
+                     source.zero_stamp) as files, \
+            console.progress_bar(source.path.name, total) as advance:
+        for frame, result, camera in answers(source, pipeline):
+            files.write(frame, result, camera)
+            if masks:
+                masks.write(frame, result)
+            summary.add(result)
+            if args.html:
+                moments.append(moment_of(result, 1e3 * sum(result.seconds.values())))
+            advance(summary.frames)
+            stop.worthwhile = True
+            if summary.frames == args.frames:
+                break
+            if stop.wanted:
+                summary.interrupted = True
+                break
+    return moments
 
 
 @contextmanager
 def _mask_files(args: argparse.Namespace, config: NodeConfig) -> Iterator[MaskFiles | None]:
-    """Yield the writer of masks; None if nobody wants them. Its folders are whole or not there."""
+    """Yield the writer of masks and instances, or None. Folders are complete or absent."""
     if args.masks is None and args.instances is None:
         yield None
         return
@@ -158,14 +170,19 @@ def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
             args: argparse.Namespace) -> None:
     document = {**summary.document(), 'out': str(out), 'skipped': source.skipped,
                 'frames_per_second': round(summary.frames / max(seconds, 1e-9), 2)}
+    if summary.interrupted:
+        of = f' of {source.count}' if source.count else ''
+        console.notes.print(f'stopped by Ctrl-C after {summary.frames}{of} frames; the files hold '
+                            'what was computed up to there', highlight=False, soft_wrap=True)
     if not console.deliver(document, args.json, args.overwrite):
         return
     labelled = sum(summary.points.values())
-    rows = [[str(i), f'{n / max(summary.pairs, 1):.0f}', f'{n / max(labelled, 1):.1%}']
+    rows = [['world' if i == WORLD else f'body {i}', f'{n / max(summary.pairs, 1):.0f}',
+             f'{n / max(labelled, 1):.1%}', f'{summary.moving[i] / n:.2f}']
             for i, n in summary.points.most_common(12)]
     console.table(f'{summary.pairs} pairs in {summary.frames} frames, '
                   f'{document["frames_per_second"]:g} frames a second',
-                  ['motion', 'points a pair', 'share'], rows)
+                  ['motion', 'points a pair', 'share', 'moving'], rows)
     if source.skipped:
         console.screen.print(f'{source.skipped} frames could not be decoded and were left out')
     if not summary.pairs:

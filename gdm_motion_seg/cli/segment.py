@@ -63,12 +63,14 @@ def to_document(result: FrameResult) -> dict[str, Any]:
     return {
         'image_size': list(pair.image_size), 'reason': result.reason, 'complete': answer.complete,
         'points': {'older': pair.x1.tolist(), 'newer': pair.x2.tolist(),
-                   'labels': answer.labels.tolist(), 'residuals_px': _plain(answer.residuals)},
+                   'labels': answer.labels.tolist(), 'moving': _plain(answer.moving),
+                   'residuals_px': _plain(answer.residuals)},
         'motions': [{
-            'label': k, 'count': m.count, 'kind': m.kind.value, 'reason': m.reason,
+            'label': m.id, 'world': m.is_world, 'moving': _plain(m.moving), 'count': m.count,
+            'box': list(m.box), 'kind': m.kind.value, 'reason': m.reason,
             'dimension': _plain(m.dimension), 'residual_px': _plain(m.residual),
             'threshold_px': _plain(m.threshold), 'fundamental': _plain(m.fundamental),
-            'homography': _plain(m.homography)} for k, m in enumerate(answer.motions)]}
+            'homography': _plain(m.homography)} for m in answer.motions]}
 
 
 def _plain(values: Any) -> Any:
@@ -82,10 +84,10 @@ def _plain(values: Any) -> Any:
 def print_motions(result: FrameResult) -> None:
     """Print the motions of a pair as a table."""
     answer = result.segmentation
-    rows = [[str(k), str(m.count), m.kind.value, f'{m.residual:.2f}', f'{m.dimension:.2f}']
-            for k, m in enumerate(answer.motions)]
+    rows = [['world' if m.is_world else f'body {m.id}', str(m.count), f'{m.moving:.2f}',
+             m.kind.value, f'{m.residual:.2f}', f'{m.dimension:.2f}'] for m in answer.motions]
     console.table(f'{answer.n_motions} motions, {np.sum(answer.labels < 0)} of '
                   f'{len(answer.labels)} points without one',
-                  ['motion', 'points', 'kind', 'residual (px)', 'dimension'], rows)
+                  ['motion', 'points', 'moving', 'kind', 'residual (px)', 'dimension'], rows)
     if result.reason:
         console.screen.print(result.reason)

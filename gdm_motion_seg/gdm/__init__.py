@@ -24,16 +24,28 @@ True
 
 """
 
+from typing import Any, TYPE_CHECKING
+
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.dimension import (
     empirical_dimension, global_dimension, global_dimension_gradient, minimal_p)
-from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
 from gdm_motion_seg.gdm.minimize import (
     GdmResult, minimize_global_dimension, reassign_points, warm_up)
 from gdm_motion_seg.gdm.simplex import project_onto_simplex
+
+if TYPE_CHECKING:
+    from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
 
 __all__ = [
     'empirical_dimension', 'GdmConfig', 'GdmResult', 'global_dimension',
     'global_dimension_gradient', 'GlobalDimensionMinimization', 'minimal_p',
     'minimize_global_dimension', 'project_onto_simplex', 'reassign_points', 'warm_up',
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator only if it is used: scikit-learn takes a second to load."""
+    if name != 'GlobalDimensionMinimization':
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
+    return GlobalDimensionMinimization

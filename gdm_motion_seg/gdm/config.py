@@ -19,8 +19,7 @@ class GdmConfig(Config):
         15.0, 'Exponent of the norm over cluster dimensions; Theorem 2 gives its lower bound.',
         low=1.0, high=100.0)
     n1: int = setting(
-        10, 'Restarts from partitions of our own making; 0 if only starts that are handed in are '
-        'wanted.', low=0, high=1000)
+        10, 'Number of restarts; 0 uses only the starts that the caller gives.', low=0, high=1000)
     n2: int = setting(30, 'Number of projected-gradient steps.', low=0, high=1000)
     n3: int = setting(10, 'Number of sweeps of point-by-point reassignment.', low=0, high=1000)
     n_pairs: int = setting(
@@ -30,7 +29,7 @@ class GdmConfig(Config):
         0.3, 'Distance that the most affected membership vectors move in one step.',
         low=0.001, high=1.0)
     search: str = setting(
-        'default', 'The search: default (random and agglomerative starts, ties told apart), paper '
+        'default', 'The search: default (random and agglomerative starts, ties broken), paper '
         '(Algorithm 1, whose starts merge the pair with the union of lowest dimension) or '
         'paper-literal (the same, merging by the p-norm over all sets).',
         choices=('default', 'paper', 'paper-literal'))

@@ -19,7 +19,7 @@ from gdm_motion_seg.gdm.validation import (check_n_clusters, check_partition, ch
                                            FloatArray, IntArray)
 
 TIE = 1e-3
-"""Restarts whose GD differs by less than this share are told apart by the sum of dimensions."""
+"""Among restarts whose GD differs by less than this share, the sum of dimensions decides."""
 
 HOPE = 0.05
 """After one sweep the default search gives up restarts this share above the best."""

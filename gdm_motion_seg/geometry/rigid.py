@@ -309,6 +309,27 @@ def refine_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precis
     return cost
 
 
+@kernel
+def rigid_information(motion: FloatArray, rays: FloatArray, precision: float) -> FloatArray:
+    """
+    Return J^T W J (5, 5) of three turns and two directions across t, in units of the distances.
+
+    J are the derivatives of the Sampson distances, W the Cauchy weights at that ``precision``.
+    """
+    n = rays.shape[1]
+    points, loss, equations = np.empty((6, n)), np.empty(n), np.zeros((6, 5))
+    points[:4], points[4], points[5] = rays, precision, 1.0
+    e, de, uv, turned = np.empty((3, 3)), np.empty((5, 3, 3)), np.empty((2, 3)), np.empty((3, 3))
+    essential(motion, e)
+    _derivatives(motion, uv, turned, de)
+    _normal_equations(e, de, points, loss, equations, equations[5])
+    information = np.empty((5, 5))
+    for i in range(5):
+        for j in range(5):
+            information[i, j] = equations[max(i, j), min(i, j)] / precision
+    return information
+
+
 @reordered_kernel
 def rigid_cost(motion: FloatArray, rays: FloatArray, precision: FloatArray, cost: FloatArray,
                mirrored: FloatArray) -> None:

@@ -52,17 +52,45 @@ def refine_flow(h: FloatArray, x: FloatArray, flow: FloatArray, weight: FloatArr
     first ``parameters`` of the model are fitted.
     """
     jtj, jtr = np.zeros((8, 8)), np.zeros(8)
-    a, b = np.zeros(8), np.zeros(8)
+    # u depends on the parameters 0, 2, 3 and v on 1, 4, 5 alike: their sums are the same.
+    one = wx = wy = wxx = wxy = wyy = 0.0
     for n in members:
         px, py = x[n, 0], x[n, 1]
         rx, ry = flow_residual(h, px, py, flow[n, 0], flow[n, 1])
         w = weight[n] / (1.0 + (rx * rx + ry * ry) / (scale * scale)) ** 2
-        a[0], a[2], a[3], a[6], a[7] = 1.0, px, py, px * px, px * py
-        b[1], b[4], b[5], b[6], b[7] = 1.0, px, py, px * py, py * py
-        for i in range(parameters):
-            jtr[i] += w * (a[i] * rx + b[i] * ry)
-            for j in range(i + 1):
-                jtj[i, j] += w * (a[i] * a[j] + b[i] * b[j])
+        one, wx, wy = one + w, wx + w * px, wy + w * py
+        wxx, wxy, wyy = wxx + w * (px * px), wxy + w * (px * py), wyy + w * (py * py)
+        jtr[0] += w * rx
+        jtr[1] += w * ry
+        jtr[2] += w * (px * rx)
+        jtr[3] += w * (py * rx)
+        jtr[4] += w * (px * ry)
+        jtr[5] += w * (py * ry)
+        if parameters == PLANAR:
+            xx, xy, yy = px * px, px * py, py * py
+            jtr[6] += w * (xx * rx + xy * ry)
+            jtr[7] += w * (xy * rx + yy * ry)
+            jtj[6, 2] += w * (xx * px)
+            jtj[6, 3] += w * (xx * py)
+            jtj[6, 4] += w * (xy * px)
+            jtj[6, 5] += w * (xy * py)
+            jtj[7, 4] += w * (yy * px)
+            jtj[7, 5] += w * (yy * py)
+            jtj[6, 6] += w * (xx * xx + xy * xy)
+            jtj[7, 6] += w * (xy * xx + yy * xy)
+            jtj[7, 7] += w * (xy * xy + yy * yy)
+    for u, v in ((0, 1), (2, 4), (3, 5)):
+        jtj[u, u] = jtj[v, v] = one if u == 0 else (wxx if u == 2 else wyy)
+    jtj[2, 0] = jtj[4, 1] = wx
+    jtj[3, 0] = jtj[5, 1] = wy
+    jtj[3, 2] = jtj[5, 4] = wxy
+    if parameters == PLANAR:
+        jtj[6, 0], jtj[6, 1], jtj[7, 0], jtj[7, 1] = wxx, wxy, wxy, wyy
+        jtj[7, 2], jtj[7, 3] = jtj[6, 4], jtj[6, 5]
+    for i in range(parameters, 8):
+        jtr[i] = 0.0
+        for j in range(8):
+            jtj[i, j] = 0.0
     for i in range(8):
         # A little damping keeps few or collinear points from raising it; others stay as they are.
         jtj[i, i] += 1e-9 if i < parameters else 1.0

@@ -41,11 +41,12 @@ class CameraSource(FrameSource):
         self._capture.release()
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:
-        index = 0
+        index, start = 0, time.time_ns()
         while True:
             with quiet_opencv():
                 good, image = self._capture.read()
             if not good:
                 raise InputError(f'camera {self._number} stopped after {index} images')
-            yield f'image {index}', Frame(image, time.time_ns())
+            now = time.time_ns()
+            yield f'image {index}', Frame(image, now, at=(now - start) / 1e9)
             index += 1

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gdm_motion_seg.decoding import decode_file
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSource,
-                                      indexed_frame)
+                                      indexed_frame, START_STAMP)
 
 IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm',
                             '.webp'})
@@ -50,6 +50,8 @@ def image_files(folder: Path) -> list[Path]:
 
 class FolderSource(FrameSource):
     """The images of a folder in the order of their names."""
+
+    zero_stamp = START_STAMP
 
     def __init__(self, path: Path, fps: float = DEFAULT_FPS) -> None:
         """List the folder."""

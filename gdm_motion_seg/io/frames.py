@@ -52,6 +52,8 @@ class FrameSource(ABC):
 
     live = False
     """Whether frames come at a pace of their own, without end, and are lost if nobody waits."""
+    zero_stamp = 0
+    """Stamp that counts as the time 0 in tables; START_STAMP where a source has no clock."""
 
     def __init__(self, path: Path, count: int | None, fps: float) -> None:
         """Name the source; ``count`` is None if nobody knows before the end."""

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSource,
-                                      indexed_frame)
+                                      indexed_frame, START_STAMP)
 
 H264 = 'libx264'
 H264_OPTIONS = {'preset': 'superfast', 'crf': '23', 'g': '30'}
@@ -39,6 +39,8 @@ def quiet_opencv() -> Iterator[None]:
 
 class VideoSource(FrameSource):
     """The frames of a video file."""
+
+    zero_stamp = START_STAMP
 
     def __init__(self, path: Path, fps: float | None = None) -> None:
         """Open the file; ``fps`` overrides the rate that it declares."""

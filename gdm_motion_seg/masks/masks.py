@@ -25,6 +25,7 @@ from gdm_motion_seg.masks.proposals import Proposals, propose
 from gdm_motion_seg.masks.tracks import DOUBTFUL, MOVING, Tracks
 from gdm_motion_seg.masks.world import DEGREE, fit_world, parallax
 from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.tracking.image import check_array
 
 KEEP_PER_S = 0.005
 """Share of a displacement that is left after a second: the sum reaches back about 0.2 s."""
@@ -104,9 +105,10 @@ class MotionMasks:
             moving; where it refuses the image, the frame is left out.
 
         """
+        check_array(image)
         if result.problem and not result.has_pair:
             self.reset()
-            return np.zeros((*np.shape(image), 0, 0)[:2], np.int32)
+            return np.zeros(image.shape[:2], np.int32)
         if self._is_new(result.stamp, image.shape):
             self.reset()
         view = self._viewer.look(image)

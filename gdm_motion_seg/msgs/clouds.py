@@ -3,6 +3,7 @@
 
 """Structured numpy arrays to PointCloud2 and back: a field of the dtype is one of the message."""
 
+from functools import lru_cache
 import sys
 from typing import Any, Literal
 
@@ -39,21 +40,23 @@ def cloud_from_rows(types: Any, header: Any, rows: Rows) -> Any:
     """Build a sensor_msgs/PointCloud2 with one point for each row."""
     dtype = rows.dtype
     return types.PointCloud2(
-        header=header, height=1, width=len(rows), fields=_fields(types, dtype),
+        header=header, height=1, width=len(rows), fields=list(_fields(types.PointField, dtype)),
         is_bigendian=sys.byteorder == 'big', point_step=dtype.itemsize,
         row_step=dtype.itemsize * len(rows),
         data=types.octets(np.ascontiguousarray(rows).view(np.uint8)), is_dense=True)
 
 
-def _fields(types: Any, dtype: np.dtype[Any]) -> list[Any]:
+@lru_cache(maxsize=16)
+def _fields(point_field: Any, dtype: np.dtype[Any]) -> tuple[Any, ...]:
+    """Describe a dtype once: all messages share the descriptions, which nobody changes."""
     fields = []
     for name in dtype.names or ():
         assert dtype.fields is not None
         field, offset = dtype.fields[name][:2]
         base, shape = field.subdtype or (field, (1,))
-        fields.append(types.PointField(name=name, offset=offset, datatype=_DATATYPES[base],
-                                       count=int(np.prod(shape))))
-    return fields
+        fields.append(point_field(name=name, offset=offset, datatype=_DATATYPES[base],
+                                  count=int(np.prod(shape))))
+    return tuple(fields)
 
 
 def rows_from_cloud(message: Any) -> Rows:

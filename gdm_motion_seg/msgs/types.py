@@ -29,9 +29,13 @@ _MESSAGES = (
     'diagnostic_msgs/KeyValue')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MessageTypes:
-    """The message classes of one implementation, and how it holds ``uint8[]`` and ``byte``."""
+    """
+    The message classes of one implementation, and how it holds ``uint8[]`` and ``byte``.
+
+    There is one instance for each, which can be the key of a cache.
+    """
 
     classes: dict[str, Any]
     octets: Callable[[Any], Any]

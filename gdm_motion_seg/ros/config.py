@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings of the node; those of the pipeline stand in groups below them."""
+"""Settings of the node, with those of the pipeline in groups."""
 
 from dataclasses import dataclass
 
@@ -25,32 +25,31 @@ class NodeConfig(PipelineConfig):
         'best_effort',
         'Reliability of the image subscription; best_effort takes images from any publisher.',
         choices=('best_effort', 'reliable'), runtime=False)
-    image_depth: int = setting(
-        1, 'Queue depth of the image subscription; the newest image wins in any case.',
-        low=1, high=100, runtime=False)
     use_camera_info: bool = setting(
-        True, 'Whether to listen to camera_info for the rays of the keypoints.', runtime=False)
-    publish_motions: bool = setting(True, 'Whether ~/motions is published.')
-    publish_markers: bool = setting(True, 'Whether ~/markers is published.')
-    publish_debug_image: bool = setting(
-        True, 'Whether ~/debug_image is published; it is made only while somebody subscribes.')
+        True, 'Whether to use camera_info, for rays, poses and the correction of lens distortion.',
+        runtime=False)
+    adapt: bool = setting(
+        True, 'Whether fewer tracks are followed, at least 500, and less effort is made while the '
+        'machine is too slow for the rate of the images.')
     drawing_rate_hz: float = setting(
-        15.0, 'Highest rate of ~/markers and ~/debug_image, which are drawn beside the answers; '
-        'of the frames in between the newest is drawn.', low=0.1, high=1000.0, unit='Hz')
+        15.0, 'Highest rate of ~/markers and ~/debug_image; the other outputs do not wait for '
+        'them.', low=0.1, high=1000.0, unit='Hz',
+        advanced=True)
     mask_dilation_px: int = setting(
         0, 'Pixels by which moving regions grow in ~/mask.', low=0, high=1000, unit='px')
     mask_moving_is_white: bool = setting(
         True, 'Whether ~/mask is 255 on what moves and 0 elsewhere; otherwise the reverse.')
     jpeg_quality: int = setting(
-        80, 'Quality of ~/debug_image/compressed.', low=1, high=100, unit='%')
+        80, 'JPEG quality of ~/debug_image/compressed.', low=1, high=100, unit='%', advanced=True)
     diagnostics_period_s: float = setting(
-        1.0, 'Time between two diagnostics messages.', low=0.1, high=60.0, unit='s')
+        1.0, 'Time between two diagnostics messages.', low=0.1, high=60.0, unit='s',
+        advanced=True)
     watchdog_s: float = setting(
-        5.0, 'Without an answer for so long while images arrive, or without an image, the '
-        'diagnostics say so.', low=0.5, high=3600.0, unit='s')
+        5.0, 'The diagnostics report a problem after this time without an image, or without an '
+        'answer while images arrive.', low=0.5, high=3600.0, unit='s', advanced=True)
     seed: int = setting(
         0, 'Seed of every random step: same images, same answers.', low=0, high=1_000_000_000,
-        runtime=False)
+        runtime=False, advanced=True)
 
     def __post_init__(self) -> None:
         """Check every setting, and those that depend on each other."""

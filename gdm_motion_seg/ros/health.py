@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gdm_motion_seg.msgs.diagnostics import ERROR, Health, OK, WARN
+from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.measurements import Snapshot
 
 LISTENERS = 'listeners of '
@@ -84,9 +85,30 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
 
 
 def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
-                  listeners: Mapping[str, int], busy: str = '') -> Health:
-    """Tell how the answers go out; ``patience`` is the watchdog's, ``busy`` what is waited for."""
-    level, message = _output_level(state, snapshot, patience, busy)
+                  listeners: Mapping[str, int], busy: str = '',
+                  pace: Pace = Pace()) -> Health:
+    """
+    Tell how the answers go out.
+
+    Parameters
+    ----------
+    node
+        Name of the node.
+    state
+        Its state in the life cycle.
+    snapshot
+        The measurements.
+    patience
+        Seconds after which the watchdog reports that nothing is answered.
+    listeners
+        Number of subscribers of each output.
+    busy
+        What is being waited for; empty if nothing.
+    pace
+        How much the machine can bear.
+
+    """
+    level, message = _output_level(state, snapshot, patience, busy, pace)
     counts = snapshot.counts
     problem = snapshot.problem
     if problem and snapshot.since_problem is not None:
@@ -100,12 +122,13 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
         'age p50 (ms)': f'{1e3 * snapshot.age[0]:.1f}',
         'age p95 (ms)': f'{1e3 * snapshot.age[1]:.1f}',
         'tracks': str(snapshot.tracks), 'motions': str(snapshot.motions),
+        'load': f'{pace.load:.2f}', 'share of tracks and effort': f'{pace.share:.2f}',
         'note': snapshot.note or 'none', 'last problem': problem or 'none',
         **{f'{LISTENERS}{name}': str(count) for name, count in listeners.items()}})
 
 
-def _output_level(state: str, snapshot: Snapshot, patience: float,
-                  busy: str) -> tuple[int, str]:
+def _output_level(state: str, snapshot: Snapshot, patience: float, busy: str,
+                  pace: Pace) -> tuple[int, str]:
     if state != 'active':
         return OK, f'the node is {state}' + (f': {busy}' if busy else '')
     if snapshot.waiting > patience:
@@ -116,4 +139,10 @@ def _output_level(state: str, snapshot: Snapshot, patience: float,
         return WARN, snapshot.problem
     if snapshot.since_output is None:
         return OK, 'no frame answered yet'
+    if pace.at_floor:
+        return WARN, (f'the machine is too slow: an image takes {pace.load:.1f} periods of the '
+                      'camera, and no more tracks can be left out')
+    if pace.share < 1.0:
+        return OK, (f'{snapshot.motions} motions of {snapshot.tracks} tracks; {pace.share:.0%} '
+                    'of the tracks and of the effort, to hold the rate of the images')
     return OK, snapshot.note or f'{snapshot.motions} motions of {snapshot.tracks} tracks'

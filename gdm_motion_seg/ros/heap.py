@@ -1,24 +1,25 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Memory that goes back to the system when it is freed."""
+"""One heap for several threads, so that what one frees another uses again."""
 
 import ctypes
 
-LARGE = 4 * 2**20
-"""Bytes from which a buffer gets pages of its own."""
-M_MMAP_THRESHOLD = -3
+M_ARENA_MAX = -8
 """Of glibc's malloc.h."""
+ARENAS = 2
+"""Heaps of a process: one for the thread that computes, one for those that receive and send."""
 
 
-def return_large_buffers() -> bool:
+def share_heaps() -> bool:
     """
-    Let glibc give large buffers back at once; returns False where there is no glibc.
+    Let threads share heaps; returns False where there is no glibc. Call it before threads start.
 
-    By itself it raises its threshold to the largest buffer that was ever freed. A single image of
-    8K then leaves a hole of 32 MiB in the heap of every thread that touched one.
+    By itself glibc gives threads heaps of their own, up to eight for each core, and keeps in each
+    of them what was freed there. The middleware, OpenCV and the node have more than twenty
+    threads, through which images pass.
     """
     try:
-        return bool(ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE))
+        return bool(ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS))
     except (OSError, AttributeError, TypeError):
         return False

@@ -97,7 +97,7 @@ class NodeListener:
         self._context.try_shutdown()
 
     def frames(self) -> Iterator[NodeFrame]:
-        """Yield the answers in the order of their stamps, without end."""
+        """Yield the answers in the order in which they came, without end."""
         waiting: dict[int, NodeFrame] = {}
         while True:
             try:
@@ -152,10 +152,13 @@ def _put(frame: NodeFrame, topic: str, message: Any) -> None:
 
 def _ready(waiting: dict[int, NodeFrame], now: float) -> Iterator[NodeFrame]:
     """Take out what need not wait: up to the newest picture, and what has waited too long."""
-    pictured = max((f.stamp for f in waiting.values() if f.jpeg and f.answered), default=-1)
-    for stamp in sorted(waiting):
+    # In the order of arrival: the stamps of a recording that is played again jump back.
+    stamps = list(waiting)
+    pictured = max((i for i, stamp in enumerate(stamps)
+                    if waiting[stamp].jpeg and waiting[stamp].answered), default=-1)
+    for i, stamp in enumerate(stamps):
         frame = waiting[stamp]
-        if stamp <= pictured or now - frame.arrived > PICTURE_S or len(waiting) > WAITING:
+        if i <= pictured or now - frame.arrived > PICTURE_S or len(waiting) > WAITING:
             del waiting[stamp]
             if frame.answered:
                 yield frame

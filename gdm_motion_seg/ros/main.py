@@ -5,6 +5,7 @@
 
 import atexit
 import os
+import resource
 import signal
 import sys
 import threading
@@ -12,7 +13,8 @@ from types import FrameType
 from typing import NoReturn, TYPE_CHECKING
 
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.ros.heap import return_large_buffers
+from gdm_motion_seg.heap import keep_frame_buffers
+from gdm_motion_seg.ros.heap import share_heaps
 
 if TYPE_CHECKING:
     from gdm_motion_seg.ros.node import MotionSegNode
@@ -23,6 +25,9 @@ LET_FINISH_S = 0.5
 """How long the frame that is being worked on may still take then."""
 DONE, WRONG = 0, 2
 NO_MEMORY = 'there is not enough memory'
+HEADROOM_BYTES = 700_000_000
+"""Address space that the middleware and the compiler take after the import; both hang or abort
+where it is limited (prlimit --as) to less."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -30,14 +35,15 @@ def main(args: list[str] | None = None) -> int:
     # While libraries are loaded there is nothing to put in order, and a library may hold Python's
     # lock for long (OpenBLAS for ever, where memory is short): a signal ends the process itself.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    return_large_buffers()
+    keep_frame_buffers()
+    share_heaps()
     problem = _load()
     if problem:
         print(f'motion_seg_node: {problem}', file=sys.stderr)
         return WRONG
-    bell = _Bell()
-    bell.ring_on(signal.SIGINT, signal.SIGTERM)
-    life = _Life(args, bell)
+    wake_up = _WakeUp()
+    wake_up.on_signals(signal.SIGINT, signal.SIGTERM)
+    life = _Life(args, wake_up)
     # The main thread only waits: Python runs signal handlers there, and a wait within the
     # middleware or a solve would hold them back.
     try:
@@ -45,9 +51,9 @@ def main(args: list[str] | None = None) -> int:
     except RuntimeError:  # can't start new thread
         print(f'motion_seg_node: {NO_MEMORY}', file=sys.stderr)
         return WRONG
-    bell.wait()
+    wake_up.wait()
     life.stop.set()
-    # Whoever was told to stop has a moment to leave everything in order.
+    # The executor has a moment to shut down in order.
     _leave(life.code, in_order=life.ended.wait(END_WITHIN_S))
 
 
@@ -64,7 +70,16 @@ def _load() -> str:
         return NO_MEMORY
     except (GdmMotionSegError, ImportError, OSError) as error:
         return _one_line(error)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY and limit < _address_space() + HEADROOM_BYTES:
+        return f'{NO_MEMORY}: the limit of {limit / 1e9:.1f} GB of address space is too low'
     return ''
+
+
+def _address_space() -> int:
+    """Return the address space that the process has now, in bytes."""
+    with open('/proc/self/statm', encoding='ascii') as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def _one_line(error: Exception) -> str:
@@ -89,13 +104,13 @@ def _leave(code: int, in_order: bool) -> NoReturn:
         try:
             stream.flush()
         except OSError:
-            pass  # whoever read it is gone
+            pass  # the reader is gone
     os._exit(code)
 
 
-class _Bell:
+class _WakeUp:
     """
-    Wakes a thread that waits; a signal rings it at any moment, whichever thread the signal hits.
+    Wakes up a waiting thread, also from a signal that arrives in any thread at any moment.
 
     A Python handler runs in the main thread, but not while that waits in the kernel for something
     else than the signal, and a signal that hits another thread does not wake it. So the signal
@@ -108,21 +123,21 @@ class _Bell:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
 
-    def ring_on(self, *numbers: int) -> None:
-        """Let signals ring it; a second one, from the terminal and from launch, does no more."""
+    def on_signals(self, *numbers: int) -> None:
+        """Let signals set it; a second signal, from the terminal or from launch, has no effect."""
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, _do_nothing)
 
-    def ring(self) -> None:
-        """Let whoever waits go on."""
+    def set(self) -> None:
+        """Let the waiting thread continue."""
         try:
             os.write(self._writer, b'.')
         except BlockingIOError:
-            pass  # the pipe is full: it rang often enough
+            pass  # the pipe is full: it is set
 
     def wait(self) -> None:
-        """Wait until it rings."""
+        """Wait until it is set."""
         os.read(self._reader, 1)
 
 
@@ -133,8 +148,8 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 class _Life:
     """The node from its beginning to its end, in a thread of its own."""
 
-    def __init__(self, args: list[str] | None, bell: _Bell) -> None:
-        self._args, self._bell = args, bell
+    def __init__(self, args: list[str] | None, wake_up: _WakeUp) -> None:
+        self._args, self._wake_up = args, wake_up
         self.stop, self.ended = threading.Event(), threading.Event()
         self.code = DONE
 
@@ -144,7 +159,7 @@ class _Life:
             node = _make_node(self._args)
             if not self.stop.is_set():
                 _spin(node, self.stop)
-            self._bell.ring()
+            self._wake_up.set()
             _end(node)
         except GdmMotionSegError as error:
             self._fail(str(error))
@@ -154,7 +169,7 @@ class _Life:
             self._fail(_one_line(error))
         finally:
             self.ended.set()
-            self._bell.ring()
+            self._wake_up.set()
 
     def _fail(self, sentence: str) -> None:
         if self.stop.is_set():

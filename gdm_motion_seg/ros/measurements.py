@@ -65,7 +65,7 @@ class Statistics:
         self._fresh_problems = 0
 
     def received(self, dropped: bool) -> None:
-        """Count an image; ``dropped`` if an older one had to make room for it."""
+        """Count an image; ``dropped`` if it replaced an older one that was still waiting."""
         now = self._clock()
         with self._lock:
             self._counts['received'] += 1
@@ -75,7 +75,7 @@ class Statistics:
                 self._unanswered_since = now
 
     def passed_over(self) -> None:
-        """Count an image that was tracked and then made room for a newer one."""
+        """Count an image that was tracked and then replaced by a newer one."""
         self.count('dropped')
 
     def paused(self) -> None:

@@ -18,10 +18,11 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
 
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.msgs.clouds import header_of
+from gdm_motion_seg.msgs.clouds import header_of, stamp_of
 from gdm_motion_seg.msgs.diagnostics import diagnostics_array
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
+from gdm_motion_seg.ros.adaptation import Adaptation
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.drawing import Counted, Drawing, Scene
 from gdm_motion_seg.ros.health import input_health, output_health, Source
@@ -72,10 +73,11 @@ class MotionSegNode(LifecycleNode):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        """Declare the parameters; raises InputError if one of them is no good."""
+        """Declare the parameters; raises InputError if one of them is invalid."""
         super().__init__(NODE_NAME, **kwargs)
         self._settings = Parameters(self, self._reconfigure)
         self._statistics = Statistics()
+        self._adaptation = Adaptation()
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
@@ -129,6 +131,8 @@ class MotionSegNode(LifecycleNode):
         with progress.reported(log.info, log.warning):
             try:
                 await in_thread(self, partial(warm_up, self.config))
+            except MemoryError:
+                raise  # nothing would work: the process ends with a sentence
             except Exception as error:
                 log.error(f'could not compile: {type(error).__name__}: {error}')
                 return
@@ -155,7 +159,7 @@ class MotionSegNode(LifecycleNode):
         """Make the pipeline and the publishers; FAILURE leaves the node unconfigured."""
         self._statistics = Statistics()
         self._throttle = Throttle(WARN_PERIOD_S)
-        self._outputs = Publishers(self, lambda: self.config)
+        self._outputs = Publishers(self)
         try:
             self._processor = self._make_processor()
         except GdmMotionSegError as error:
@@ -169,7 +173,8 @@ class MotionSegNode(LifecycleNode):
     def _make_processor(self) -> FrameProcessor:
         assert self._outputs is not None
         return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics,
-                              self._warn, self._now, self._abandon, self._draw)
+                              self._warn, self._now, self._abandon, self._draw,
+                              self._adaptation)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -178,10 +183,11 @@ class MotionSegNode(LifecycleNode):
         if self._processor is None:  # the last one was given up
             self._processor = self._make_processor()
         self._processor.reset()
+        self._adaptation.reset()
         self._drawing = Drawing(ros_types(), Counted(self._outputs, self._statistics.count),
                                 lambda: self.config, self._not_drawn)
         self._worker = Relay(self._processor.track, self._processor.answer,
-                             self._processor.failed, self._statistics.passed_over)
+                             self._processor.failed, self._passed_over)
         self._inputs.append(self.create_subscription(
             self._image_type, self.image_topic, self._take_image, image_qos(self.config)))
         if self.config.use_camera_info:
@@ -232,7 +238,15 @@ class MotionSegNode(LifecycleNode):
 
     def _take_image(self, message: Image | CompressedImage) -> None:
         if self._worker is not None:
-            self._statistics.received(self._worker.put(Arrival(message, time.monotonic())))
+            now = time.monotonic()
+            dropped = self._worker.put(Arrival(message, now))
+            self._statistics.received(dropped)
+            self._adaptation.arrived(stamp_of(message.header), now, dropped)
+
+    def _passed_over(self) -> None:
+        """Note an image that was tracked and then made room for a newer one."""
+        self._statistics.passed_over()
+        self._adaptation.dropped()
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._processor is not None:
@@ -252,7 +266,8 @@ class MotionSegNode(LifecycleNode):
         active_for = 0.0 if self._active_since is None else time.monotonic() - self._active_since
         listeners = {} if self._outputs is None else self._outputs.listeners()
         healths = (input_health(name, state, active_for, source, snapshot, patience),
-                   output_health(name, state, snapshot, patience, listeners, progress.text()))
+                   output_health(name, state, snapshot, patience, listeners, progress.text(),
+                                 self._adaptation.pace()))
         header = header_of(ros_types(), self._now(), '')
         self._diagnostics.publish(diagnostics_array(ros_types(), header, healths,
                                                     self.get_fully_qualified_name()))

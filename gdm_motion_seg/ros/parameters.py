@@ -17,6 +17,7 @@ from rclpy.parameter import Parameter
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.ros.removed import why_removed
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.settings import Setting, settings_of, with_flat
 from gdm_motion_seg.tracking.image import GreyImage
@@ -59,7 +60,7 @@ class Parameters:
 
     def __init__(self, node: Node, changed: Callable[[NodeConfig], None]) -> None:
         """
-        Declare them all; raises InputError if a value from the command line or a file is no good.
+        Declare them all; raises InputError if a value from the command line or a file is invalid.
 
         Parameters
         ----------
@@ -101,7 +102,7 @@ class Parameters:
                 self._masks[path] = await in_thread(node, partial(_mask_or_error, path))
             return callback(request, response)
         except Exception as error:
-            # Without a response, whoever asks would wait for ever.
+            # Without a response the client would wait for ever.
             return _refusal(request, type(response)(), f'{type(error).__name__}: {error}')
         finally:
             for path in paths:
@@ -157,9 +158,15 @@ def _refusal(request: Any, response: Any, reason: str) -> Any:
 
 
 def _refuse_unknown(node: Node, known: set[str]) -> None:
-    """ROS ignores a misspelt parameter in silence; a robot would then run with the default."""
+    """
+    Refuse a misspelt parameter, and warn about one of an earlier version.
+
+    ROS ignores both in silence; a robot would then run with the default.
+    """
     for name in node._parameter_overrides:
-        if name not in known and not name.startswith(_STANDARD):
+        if reason := why_removed(name):
+            node.get_logger().warning(f'{reason}; its value is ignored')
+        elif name not in known and not name.startswith(_STANDARD):
             near = get_close_matches(name, known, 1)
             hint = f'; did you mean {near[0]!r}?' if near else ''
             raise InputError(f'there is no parameter called {name!r}{hint}')

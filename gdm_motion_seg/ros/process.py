@@ -22,6 +22,7 @@ from typing import Any
 
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.resources import resource
+from gdm_motion_seg.ros.shared_memory import remove_abandoned, segments_of
 
 DOMAINS = range(1, 101)
 """Domain ids whose ports are free on every operating system (0 is the default one)."""
@@ -72,10 +73,14 @@ def _claim(domain: int) -> bool:
 def dds_environment(domain: int | None = None) -> dict[str, str]:
     """Return the variables that keep DDS on this machine, let images through and keep none."""
     profile = str(resource('config', 'fastdds.xml'))
+    return {**domain_environment(domain), 'FASTRTPS_DEFAULT_PROFILES_FILE': profile,
+            'FASTDDS_DEFAULT_PROFILES_FILE': profile, 'RMW_FASTRTPS_USE_QOS_FROM_XML': '1'}
+
+
+def domain_environment(domain: int | None = None) -> dict[str, str]:
+    """Return the variables that keep DDS on this machine, with its own defaults otherwise."""
     return {'ROS_DOMAIN_ID': str(private_domain() if domain is None else domain),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'FASTRTPS_DEFAULT_PROFILES_FILE': profile, 'FASTDDS_DEFAULT_PROFILES_FILE': profile,
-            'RMW_FASTRTPS_USE_QOS_FROM_XML': '1'}
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 
 
 @contextmanager
@@ -152,8 +157,7 @@ class NodeProcess:
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            return self.process.wait()
+            return kill(self.process)
 
     def output(self) -> str:
         """Return what the node has said so far; needs a log."""
@@ -166,6 +170,15 @@ class NodeProcess:
     def __exit__(self, *_: object) -> None:
         """End the node."""
         self.stop()
+
+
+def kill(process: subprocess.Popen[bytes]) -> int:
+    """Kill a process and remove what it leaves in shared memory; returns its exit code."""
+    segments = segments_of(process.pid) if process.poll() is None else set()
+    process.kill()
+    code = process.wait()
+    remove_abandoned(segments)
+    return code
 
 
 def _arguments(settings: Mapping[str, Any], remappings: Mapping[str, str]) -> list[str]:

@@ -24,6 +24,7 @@ from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
+from gdm_motion_seg.ros.adaptation import Adaptation
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.dense import DenseOutputs
 from gdm_motion_seg.ros.drawing import Counted, draw as draw_scene, Outputs, Scene
@@ -87,14 +88,18 @@ class FrameProcessor:
         Called in the thread of ``track`` when a segmentation is given up.
     draw
         Takes what people look at, and must not wait; without it, that is drawn on the way.
+    adaptation
+        Decides how much the machine can bear.
 
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
                  statistics: Statistics, warn: Callable[[str], None], now: Callable[[], int],
                  abandon: Callable[[], None] = lambda: None,
-                 draw: Callable[[Scene], None] | None = None) -> None:
+                 draw: Callable[[Scene], None] | None = None,
+                 adaptation: Adaptation | None = None) -> None:
         """Make the pipeline."""
+        self._adaptation = adaptation or Adaptation()
         self._draw = draw or self._draw_here
         self._config = config
         self._types = types
@@ -145,11 +150,14 @@ class FrameProcessor:
     def track(self, arrival: Arrival) -> TrackedImage | None:
         """Decode an image message and track into it; None if it is refused."""
         self._apply_changes()
+        start = time.monotonic()
         try:
             image = self._decode(arrival.message)
         except InputError as error:
             self._report('refused', f'image refused: {error}')
             return None
+        if self._config.adapt:
+            self._pipeline.share = self._adaptation.decide(self._config.tracking.max_tracks)
         try:
             tracked = self._pipeline.track(image, stamp_of(arrival.message.header))
         except Exception:
@@ -158,10 +166,12 @@ class FrameProcessor:
         if tracked.problem:
             # Here, because the frame may be passed over on its way to an answer.
             self._report('unanswered', tracked.reason)
+        self._adaptation.took('track', time.monotonic() - start)
         return TrackedImage(arrival, image, tracked, self._resets)
 
     def answer(self, item: TrackedImage) -> None:
         """Find the motions of a tracked image and publish them."""
+        start = time.monotonic()
         frame_id = item.arrival.message.header.frame_id
         height, width = item.image.shape[:2]
         try:
@@ -181,6 +191,7 @@ class FrameProcessor:
             self.reset()
             raise
         self._account(result, item)
+        self._adaptation.took('answer', time.monotonic() - start)
 
     def failed(self, error: Exception) -> None:
         """Report an exception that left ``process``."""
@@ -203,6 +214,8 @@ class FrameProcessor:
             if config is not None:
                 self._pipeline.reconfigure(config)
                 self._config = config
+                self._pipeline.share = 1.0
+                self._adaptation.reset()
             if reset:
                 self._resets += 1
                 self._pipeline.reset()
@@ -231,7 +244,7 @@ class FrameProcessor:
         self._pipeline, self._dense = pipeline, self._new_dense()
 
     def _new_dense(self) -> DenseOutputs:
-        """Return dense outputs that know nothing; whoever still works with old ones keeps them."""
+        """Return new dense outputs; a thread that still uses the old ones keeps them."""
         return DenseOutputs(self._types, self._outputs.wanted, self._outputs.publish)
 
     def _decode(self, message: Any) -> ImageArray:

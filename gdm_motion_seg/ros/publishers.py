@@ -3,7 +3,6 @@
 
 """The node's outputs: publishers that exist while the node is configured."""
 
-from collections.abc import Callable
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
@@ -12,25 +11,20 @@ from visualization_msgs.msg import MarkerArray
 
 from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.ros import dense, drawing, processor
-from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.qos import OUTPUT_QOS
 
 _TOPICS: dict[str, Any] = {
     processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
     drawing.MARKERS: MarkerArray, drawing.DEBUG_IMAGE: Image,
     drawing.DEBUG_COMPRESSED: CompressedImage, dense.MASK: Image, dense.INSTANCES: Image}
-_SWITCHES = {processor.MOTIONS: 'publish_motions', drawing.MARKERS: 'publish_markers',
-             drawing.DEBUG_IMAGE: 'publish_debug_image',
-             drawing.DEBUG_COMPRESSED: 'publish_debug_image'}
 
 
 class Publishers:
     """The :class:`~gdm_motion_seg.ros.drawing.Outputs` of a node."""
 
-    def __init__(self, node: LifecycleNode, config: Callable[[], NodeConfig]) -> None:
+    def __init__(self, node: LifecycleNode) -> None:
         """Make the publishers."""
         self._node = node
-        self._config = config
         self._publishers = {
             name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_QOS)
             for name, kind in self._topics().items()}
@@ -45,10 +39,7 @@ class Publishers:
         return {**_TOPICS, processor.DETECTIONS: vision.Detection2DArray}
 
     def wanted(self, name: str) -> bool:
-        """Whether the output is switched on and anybody listens to it."""
-        switch = _SWITCHES.get(name)
-        if switch and not getattr(self._config(), switch):
-            return False
+        """Whether the output has a subscriber; without one it is not computed."""
         publisher = self._publishers.get(name)
         return publisher is not None and publisher.get_subscription_count() > 0
 

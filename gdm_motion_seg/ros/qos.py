@@ -17,9 +17,18 @@ OUTPUT_QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST,
 """Reliable, so that every subscriber matches, RViz's default too."""
 
 
+IMAGE_DEPTH = {'best_effort': 1, 'reliable': 10}
+"""
+Images that the subscription queues.
+
+Of best-effort images only the newest one is of use. Reliable delivery is for users who want every
+image, so the images of a short delay are kept.
+"""
+
+
 def image_qos(config: NodeConfig) -> QoSProfile:
     """Return the profile of the image subscription."""
-    return QoSProfile(depth=config.image_depth, history=HistoryPolicy.KEEP_LAST,
+    return QoSProfile(depth=IMAGE_DEPTH[config.image_reliability], history=HistoryPolicy.KEEP_LAST,
                       reliability=_RELIABILITY[config.image_reliability],
                       durability=DurabilityPolicy.VOLATILE)
 

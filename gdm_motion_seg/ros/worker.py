@@ -17,7 +17,7 @@ class NewestWins(Generic[Item]):
     Hands items to one thread; one that still waits when the next comes is dropped.
 
     ``handle`` runs in the worker's thread. What it raises goes to ``on_error``, and the worker
-    lives on. A call of it that does not end can be abandoned: another thread goes on.
+    lives on. A call of it that does not end can be abandoned: another thread continues.
     """
 
     def __init__(self, handle: Callable[[Item], None], on_error: Callable[[Exception], None],

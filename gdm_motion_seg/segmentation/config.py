@@ -20,17 +20,14 @@ class SegmentationConfig(Config):
 
     method: str = setting(
         'gdm', 'The method: gdm (the robust default) or one of the four variants of the paper.',
-        choices=('gdm', 'gdm-paper', 'gdm-naive', 'gdm-known-fraction', 'gdm-model-reassign'))
-    n_motions: int = setting(AUTO, 'Number of motions; 0 finds it.', low=0, high=20)
-    max_motions: int = setting(
-        6, 'Largest number of motions when it is to be found.', low=1, high=20)
-    kappa_px: float = setting(
-        0.0, 'Largest Sampson distance of an inlier; 0 estimates it for each motion.',
-        low=0.0, high=100.0, unit='px')
-    effort: float = setting(
-        1.0, 'Share of the starts of a full search that are made; less is faster and misses more.',
-        low=LEAST_EFFORT, high=1.0)
+        choices=('gdm', 'gdm-paper', 'gdm-naive', 'gdm-known-fraction', 'gdm-model-reassign'),
+        advanced=True)
+    n_motions: int = setting(
+        AUTO, 'Number of motions, the static world included; 0 finds it.', low=0, high=20,
+        advanced=True)
     time_budget_ms: float = setting(
-        0.0, 'Time after which the search answers with the best found so far; 0 for no limit.',
-        low=0.0, high=60000.0, unit='ms')
+        0.0, 'Time limit of the search of a pair, which then returns the best so far; 0 for none.',
+        low=0.0, high=60000.0, unit='ms', advanced=True)
     gdm: GdmConfig = field(default_factory=GdmConfig)
+    effort: float = 1.0
+    """Share of the samples of a search. Not a setting: the node lowers it on a slow machine."""

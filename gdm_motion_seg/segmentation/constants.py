@@ -68,29 +68,32 @@ DIMENSION = 2.0
 class Weights(NamedTuple):
     """The constants of the energy, in nats; a point costs 1/2 at one standard deviation."""
 
-    tail: float = 6.0
+    tail: float = 4.7
     """Cost from which on it grows with its logarithm only: real residuals have heavy tails."""
-    outlier: float = 5.5
-    """Price of an outlier, besides its bonds: 3.9 standard deviations."""
-    smoothness: float = 5.8
+    outlier: float = 7.9
+    """Price of an outlier, besides its bonds: 4 standard deviations."""
+    smoothness: float = 6.6
     """lambda: price of a bond of weight 1 between neighbours with different labels."""
-    coding: float = 0.64
+    coding: float = 0.5
     """eta: price of a nat of the code of the labels."""
-    dimension: float = 4.0
+    dimension: float = 3.9
     """Price of one excess dimension of a point's cluster."""
-    null: float = 0.72
+    null: float = 0.71
     """Share of the dimension of the places alone that is subtracted: what any split would gain."""
-    motion: float = 115.0
+    motion: float = 78.0
     """Price of a motion."""
-    body: float = 46.0
+    body: float = 70.0
     """Price of a connected part of a motion: two cars that drive alike are two bodies."""
-    stay: float = 2.0
-    """tau: price of another label than in the last frame."""
     core: float = 4.5
     """Cost up to which a point counts in the dimensions: 3 standard deviations."""
-    dimension_cap: float = 1.0
+    dimension_cap: float = 0.83
     """Most dimensions that a point's share counts while labels are assigned: it is an estimate."""
-    loose: float = 0.15
+    size: float = 0.18
+    """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
+    least_noise: float = 1.0
+    most_noise: float = 4.3
+    """Range of the variance of a pair's noise over the assumed one."""
+    loose: float = 0.2
     """Share of the smoothness in the first rounds of a descent: all of it would freeze them."""
     epsilon: float = 0.35
     """Of the empirical dimension, from the paper."""
@@ -104,9 +107,11 @@ NOISE_OF_FLOW = 0.005
 """What every pixel of flow adds to it: patches change as they move, and no lens is a pinhole."""
 FLOW_CONTRAST = 0.3
 """Flow difference, over the distance, at which two neighbours are bound by 1 / e only."""
+COVERS = 24
+"""Random covers of the points by K proposals from which a cold search starts."""
 PROPOSAL_BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
 """Batches of samples of a search, of those at unexplained points, and samples of a batch."""
-TRIED = 5
+TRIED = 3
 """Proposals that are tried as a further motion of each partition."""
-CYCLES = 3
+CYCLES = 2
 """Times that motions are added to all partitions and removed from all."""

@@ -4,23 +4,26 @@
 """
 The energy of a partition, and the descent that lowers it; compiled.
 
-    J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier] + tau sum_n [l_n != previous_n]
-        + kappa N sum_k w_k (d_k - c s_k) - eta sum_k n_k log(n_k / N) + beta K + gamma B
+    J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier]
+        + kappa N sum_k w_k (d_k - c s_k) - eta sum_k n_k log(n_k / N)
+        + sum_k (beta + gamma M^3/4 n_k^1/4) + delta B
 
-U_n is the cost of point n under its motion (R, t) with heavy tails, or the price of an outlier.
+U_n is the cost of point n under its motion (R, t) with heavy tails, in units of the noise of the
+pair, or the price of an outlier.
 w_mn binds neighbours whose flow agrees. An outlier is bound to nobody, to other outliers neither:
 a wrong match has no neighbour that moves like it, so it pays nothing, and a body that is called a
 heap of outliers pays all its bonds.
 
-The fourth term is the paper's: d_k is the empirical dimension of the points of cluster k embedded
+The third term is the paper's: d_k is the empirical dimension of the points of cluster k embedded
 as x (x) x', and w_k its share of the points. Of the family (sum_k w_k d_k^p)^(1/p) it is p = 1,
 the mean. Any part of a cluster has a lower dimension than the whole, because it covers less of the
 image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
-motion. That is why the price beta of a motion does not grow with N.
+motion. The rest of what a split gains by chance is paid for by gamma, with M the inliers: a small
+body costs little.
 
-The fifth term is the code length of the labels, whose part for a small body grows with log N only.
-B counts the connected parts of all motions: two cars that drive alike are two bodies, and save
-nothing by being one motion. beta K is added by the solver.
+The fourth term is the code length of the labels, whose part for a small body grows with log N
+only. B counts the connected parts of all motions: two cars that drive alike are two bodies, and
+save nothing by being one motion. beta K is added by the solver.
 """
 
 import math
@@ -34,6 +37,8 @@ from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigi
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import Problem
 
+NOISE_STEPS = 4
+"""Steps of the fixed-point iteration for the noise."""
 SMALLEST_EIGENVALUE = 1e-12
 """Relative to the largest one; a direction that no point uses has no logarithm."""
 
@@ -121,10 +126,6 @@ def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: 
     """Refine every motion on its points, in place, and write the cost of every point under it."""
     mirrored, ones = np.empty(len(labels)), np.ones(len(labels))
     for k in range(len(motions)):
-        if k == 0 and len(problem.world):
-            for n in range(len(labels)):
-                costs[0, n] = problem.world[n]
-            continue
         count = 0
         for label in labels:
             count += label == k
@@ -137,6 +138,28 @@ def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: 
             refine_rigid(motions[k], problem.rays, members, problem.precision, ones, 0.0, 4)
         rigid_cost(motions[k], problem.rays, problem.precision, costs[k], mirrored)
         face_forward(motions[k], costs[k], mirrored, members, weights.outlier)
+
+
+@kernel
+def scale_noise(labels: IntArray, costs: FloatArray, weights: Weights) -> None:
+    """
+    Divide the costs by the variance v of the pair's noise, relative to the assumed one, in place.
+
+    v maximises the likelihood of the costs of the points under their own motions (Student's t,
+    by a fixed-point iteration); log(v) / 2 per point is its normalisation.
+    """
+    variance = 1.0
+    for _ in range(NOISE_STEPS):
+        total, count = 0.0, 0
+        for n in range(len(labels)):
+            if labels[n] >= 0:
+                cost = costs[labels[n], n]
+                total += 2.0 * cost / (1.0 + cost / (weights.tail * variance))
+                count += 1
+        variance = min(max(total / max(count, 1), weights.least_noise), weights.most_noise)
+    for k in range(len(costs)):
+        for n in range(len(labels)):
+            costs[k, n] = costs[k, n] / variance + 0.5 * math.log(variance)
 
 
 @kernel
@@ -162,10 +185,6 @@ def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
             unary[k + 1, n] = robust(costs[k, n], weights)
             if costs[k, n] <= weights.core:
                 unary[k + 1, n] += scale * (share[k, n] - mean)
-        if problem.previous[n] >= 0:
-            for k in range(n_motions + 1):
-                if k != problem.previous[n] + 1:
-                    unary[k, n] += weights.stay
     return weights.dimension * n_points * mean
 
 
@@ -204,11 +223,13 @@ def energy(problem: Problem, labels: IntArray, costs: FloatArray, dimension_term
         k = labels[n]
         counts[k + 1] += 1.0
         total += weights.outlier if k < 0 else robust(costs[k, n], weights)
-        if problem.previous[n] >= 0 and problem.previous[n] != k:
-            total += weights.stay
         for e in range(problem.first[n], problem.first[n + 1]):
             if k < 0 or labels[problem.neighbour[e]] != k:
                 cut += 0.5 * problem.bond[e]
+    inliers = len(labels) - counts[0]
+    for count in counts[1:]:
+        if count > 0.0:
+            total += weights.size * inliers ** 0.75 * count ** 0.25
     for count in counts:
         if count > 0.0:
             total -= weights.coding * count * math.log(count / len(labels))
@@ -270,7 +291,7 @@ def _worst_member(problem: Problem, labels: IntArray, costs: FloatArray, members
 @kernel
 def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> int:
     """
-    Make outliers of members that raise the dimension of their cluster; return how many.
+    Make outliers, in place, of members that raise the dimension of their cluster; return how many.
 
     Wrong members hide each other: without one of them the others span the same directions. So
     members leave one by one, the worst first, and the best prefix of that sequence is kept.
@@ -313,7 +334,7 @@ def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weight
 
 
 @kernel
-def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: int) -> int:
+def dissolve_small(labels: IntArray, motions: FloatArray, smallest: int) -> int:
     """Make outliers of motions with too few points and close the gaps, in place; return K."""
     counts, new = np.zeros(len(motions), np.int64), np.full(len(motions), -1)
     for label in labels:
@@ -321,7 +342,7 @@ def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: 
             counts[label] += 1
     kept = 0
     for k in range(len(motions)):
-        if counts[k] >= smallest or k < fixed:
+        if counts[k] >= smallest:
             new[k] = kept
             if kept < k:
                 copy(motions[k], motions[kept])
@@ -336,36 +357,29 @@ def dissolve_small(labels: IntArray, motions: FloatArray, fixed: int, smallest: 
 def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
             rounds: int, loose: int) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """
-    Refit and relabel in turn while J falls, prune; return labels, motions, costs and J.
+    Refit and relabel in turn while J falls; return labels, motions, costs and J.
 
-    No or one round is a trial, which is not pruned. The first ``loose`` rounds have a share of the
-    smoothness only, and go on where J rises. J is without the price of the motions; motions may
-    vanish.
+    The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
+    without the price of the motions; motions may vanish.
     """
     n_points, n_motions = len(labels), len(motions)
     labels, motions = labels.copy(), motions.copy()
-    fixed = 1 if len(problem.world) else 0
     best_labels, best_motions = labels, motions
     best_costs, best = np.empty((n_motions, n_points)), np.inf
-    for i in range(rounds + 2):
+    for i in range(rounds + 1):
         costs, unary = np.empty((n_motions, n_points)), np.empty((n_motions + 1, n_points))
         fit_costs(problem, labels, motions, weights, costs)
+        scale_noise(labels, costs, weights)
         term = unary_costs(problem, labels, costs, weights, unary)
         value = energy(problem, labels, costs, term, weights)
         better = value < best - 1e-6 or n_motions < len(best_motions)
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
             best_costs = costs
-        if i > rounds or (i == rounds and rounds < 2):
-            break
         if i == rounds or (i > loose and not better) or n_motions == 0:
-            labels, motions, n_motions = best_labels.copy(), best_motions.copy(), len(best_motions)
-            if prune(problem, labels, best_costs, weights) == 0:
-                break
-            rounds = i
-            continue
+            break
         smoothness = weights.smoothness * (weights.loose if i < loose else 1.0)
         relabel(problem, labels, unary, smoothness, weights.coding, 4)
-        n_motions = dissolve_small(labels, motions, fixed, weights.smallest)
+        n_motions = dissolve_small(labels, motions, weights.smallest)
         motions = motions[:n_motions].copy()
     return best_labels, best_motions, best_costs, best

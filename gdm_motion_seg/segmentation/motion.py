@@ -36,7 +36,6 @@ KAPPA_CEILING_PX = 6.0
 
 
 def estimate_motion(correspondences: Correspondences, members: IntArray, motion_id: int,
-                    kappa_px: float = 0.0, epsilon: float = 0.35,
                     camera: Camera | None = None) -> Motion:
     """
     Estimate everything that is told about one motion from the points that follow it.
@@ -49,10 +48,6 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         Indices of the motion's points; a few wrong ones among them do no harm.
     motion_id : int
         The motion's identity.
-    kappa_px : float
-        Largest Sampson distance of an inlier; 0 estimates it from the residuals.
-    epsilon : float
-        Of the empirical dimension.
     camera : Camera, optional
         Its K is used for (R, t); the usual guess by default.
 
@@ -77,9 +72,9 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     return Motion(
         id=motion_id, members=index, kind=decision.kind, reason=decision.reason,
         fundamental=fundamental, homography=decision.homography,
-        dimension=_dimension(points, epsilon),
+        dimension=_dimension(points),
         residual=float(median(distances)) if len(distances) else np.inf,
-        threshold=kappa_px or inlier_threshold(distances, unit),
+        threshold=inlier_threshold(distances, unit),
         rotation=rotation, translation=translation)
 
 

@@ -21,11 +21,13 @@ refits, and merges or drops bodies while J falls.
 """
 
 from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed
@@ -129,6 +131,10 @@ class _Solver:
                 count += 1
                 self.labels[part] = count
         self._unary = np.concatenate([self._unary, np.zeros((count, len(group)))])
+        # Tracks that stay with their body do not start as world, where neighbours would hold them.
+        former = self._former()
+        stays = (self.labels == WORLD) & (former >= FIRST_BODY)
+        self.labels[stays] = former[stays]
 
     def _parts(self, members: IntArray) -> list[IntArray]:
         """Split a group by the bodies of the frame before; new tracks join the largest."""
@@ -296,38 +302,59 @@ def affine_cost(window: Window, members: IntArray) -> FloatArray:
     """Return the capped nats of every track under the affine flow of a body, mean over gaps."""
     if not len(members):
         return np.full(len(window), constants.BODY_CAP)
+    return affine_costs(np.ascontiguousarray(window.x), np.ascontiguousarray(window.before),
+                        members, float(window.image_size[0]), constants.BODY_PX,
+                        constants.BODY_SHARE, constants.BODY_CAP, constants.SMALLEST)
+
+
+@kernel
+def affine_costs(positions: FloatArray, before: FloatArray, members: IntArray, width: float,
+                 px: float, share: float, cap: float, smallest: int) -> FloatArray:
+    """
+    Fit an affine flow to the members over every gap; return the nats of all tracks.
+
+    The noise is ``px`` and a share of the flow; a gap counts from ``smallest - 2`` members on.
+    """
+    n = len(positions)
     # In units of the image width, about the body's centre.
-    width = float(window.image_size[0])
-    x = (window.x - window.x[members].mean(axis=0)) / width
-    total, count = np.zeros(len(x)), np.zeros(len(x))
-    for before in window.before:
-        flow = (window.x - before) / width
-        known = np.isfinite(flow[:, 0])
+    centre, x, ones = np.zeros(2), np.empty((n, 2)), np.ones(n)
+    for i in members:
+        centre += positions[i]
+    centre /= len(members)
+    for i in range(n):
+        x[i, 0] = (positions[i, 0] - centre[0]) / width
+        x[i, 1] = (positions[i, 1] - centre[1]) / width
+    total, count, flow = np.zeros(n), np.zeros(n), np.zeros((n, 2))
+    known = np.zeros(n, np.bool_)
+    for gap in range(len(before)):
+        for i in range(n):
+            u, v = positions[i, 0] - before[gap, i, 0], positions[i, 1] - before[gap, i, 1]
+            known[i] = math.isfinite(u)
+            flow[i, 0], flow[i, 1] = (u / width, v / width) if known[i] else (0.0, 0.0)
         own = members[known[members]]
-        if len(own) < constants.SMALLEST - 2:
+        if len(own) < smallest - 2:
             continue
-        flow = np.where(known[:, None], flow, 0.0)
-        nats = affine_nats(x, flow, own, constants.BODY_PX / width)
-        total += np.where(known, np.minimum(nats, constants.BODY_CAP), 0.0)
-        count += known
-    return np.where(count > 0, total / np.maximum(count, 1), constants.BODY_CAP)
-
-
-def affine_nats(x: FloatArray, flow: FloatArray, members: IntArray, px: float) -> FloatArray:
-    """Fit an affine flow to the members; return the nats of all tracks. ``px`` is the noise."""
-    h = np.zeros(8)
-    h[0], h[3] = np.median(flow[members], axis=0)
-    noise = px + constants.BODY_SHARE * float(np.hypot(h[0], h[3]))
-    ones = np.ones(len(x))
-    for _ in range(4):
-        refine_flow(h, x, flow, ones, members, 2.0 * noise,
-                    AFFINE if len(members) > constants.SMALLEST else CONSTANT)
-    return 0.5 * (flow_residuals(h, x, flow) / noise) ** 2
+        h = np.zeros(8)
+        h[0], h[3] = median(flow[own, 0]), median(flow[own, 1])
+        noise = px / width + share * math.hypot(h[0], h[3])
+        for _ in range(4):
+            refine_flow(h, x, flow, ones, own, 2.0 * noise,
+                        AFFINE if len(own) > smallest else CONSTANT)
+        residuals = flow_residuals(h, x, flow)
+        for i in range(n):
+            if known[i]:
+                total[i] += min(0.5 * (residuals[i] / noise) ** 2, cap)
+                count[i] += 1.0
+    for i in range(n):
+        total[i] = total[i] / count[i] if count[i] > 0.0 else cap
+    return total
 
 
 def _border(graph: Graph, bond: FloatArray, labels: IntArray, members: IntArray) -> float:
     """Sum the bonds between a body's tracks and the world."""
-    edges = np.concatenate([np.arange(graph.first[n], graph.first[n + 1]) for n in members])
+    inside = np.zeros(len(labels), np.bool_)
+    inside[members] = True
+    edges = np.flatnonzero(np.repeat(inside, np.diff(graph.first)))
     return float(bond[edges][labels[graph.neighbour[edges]] == WORLD].sum())
 
 

@@ -40,14 +40,9 @@ class Problem(NamedTuple):
     """(E,) its weight in [0, 1]: near 1 where the flow agrees."""
     near: IntArray
     """(N, M) the nearest points of each, itself first."""
-    world: FloatArray
-    """(N,) cost of label 0 where the world is given; else empty."""
-    previous: IntArray
-    """(N,) label in the last frame, negative where there is none."""
 
 
-def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
-                 world: FloatArray | None = None, previous: IntArray | None = None) -> Problem:
+def pose_problem(correspondences: Correspondences, camera: Camera | None = None) -> Problem:
     """Normalise, embed and connect the points of a pair."""
     c = correspondences
     n = len(c)
@@ -67,9 +62,7 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None,
         precision=focal.mean() ** 2 / variance,
         vectors=np.ascontiguousarray(kronecker_embedding(z1, z2).T),
         places=np.stack([np.ones(n), root * x, root * y, x * x, root * x * y, y * y]),
-        first=first, neighbour=neighbour, bond=bond, near=np.ascontiguousarray(near),
-        world=np.empty(0) if world is None else np.ascontiguousarray(world, float),
-        previous=np.full(n, -1) if previous is None else np.ascontiguousarray(previous, np.int64))
+        first=first, neighbour=neighbour, bond=bond, near=np.ascontiguousarray(near))
 
 
 def _neighbour_graph(x: FloatArray, flow: FloatArray,

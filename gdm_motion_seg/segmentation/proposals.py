@@ -17,6 +17,8 @@ SCALES = (12, 25, 60)
 """Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
 MARGIN = 0.3
 """Nats by which a proposal must beat the present cost of a point to claim it."""
+GOOD_COVER = 0.7
+"""A cover takes only proposals whose gain is at least this share of the best one's."""
 BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
 
@@ -76,3 +78,40 @@ def support(problem: Problem, costs: FloatArray, current: FloatArray,
             total += max(0.0, mean / weight - margin)
         totals[h] = total
     return totals
+
+
+@kernel
+def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> IntArray:
+    """
+    Choose k proposals for each row of ``draws``, each of which explains much of what is left.
+
+    ``gains`` (H, N) is what a proposal saves against the price of outliers. A proposal is drawn in
+    proportion to the fourth power of its gain if that is at least GOOD_COVER of the best one's.
+    """
+    n_proposals, n_points = gains.shape
+    chosen = np.empty((len(draws), k), np.int64)
+    alone, left = np.empty(n_proposals), np.empty(n_proposals)
+    for h in range(n_proposals):
+        total = 0.0
+        for n in range(n_points):
+            total += max(gains[h, n], 0.0)
+        alone[h] = total
+    for row in range(len(draws)):
+        covered = np.zeros(n_points)
+        for i in range(k):
+            for h in range(n_proposals):
+                total = 0.0
+                if i == 0:
+                    total = alone[h]
+                else:
+                    for n in range(n_points):
+                        total += max(gains[h, n] - covered[n], 0.0)
+                left[h] = total
+            best = left.max()
+            weight = np.where(left >= GOOD_COVER * best, left / max(best, 1e-12), 0.0) ** 4
+            sums = np.cumsum(weight)
+            h = min(np.searchsorted(sums, draws[row, i] * sums[-1]), n_proposals - 1)
+            chosen[row, i] = h
+            for n in range(n_points):
+                covered[n] = max(covered[n], gains[h, n])
+    return chosen

@@ -6,7 +6,8 @@ The search for the partition of lowest energy: propose, assign, refit, add, merg
 
 It keeps the best partition of every number of motions. Adding a proposal to the best one of K
 motions offers a partition of K + 1; merging two of its motions, or dropping one, offers one of
-K - 1. A cold pair, a frame of a stream and a benchmark differ in their start and their deadline.
+K - 1. Covers of the points by several proposals at once are tried too: a search that adds one
+motion after the other may begin with a mixture.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,16 +20,19 @@ import numpy as np
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid, fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation.constants import (
-    BATCH, CYCLES, FRESH_BATCHES, PROPOSAL_BATCHES, TRIED, Weights)
-from gdm_motion_seg.segmentation.energy import descend
+    BATCH, COVERS, CYCLES, FRESH_BATCHES, PROPOSAL_BATCHES, TRIED, Weights)
+from gdm_motion_seg.segmentation.energy import descend, prune
 from gdm_motion_seg.segmentation.problem import Problem
-from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, MARGIN, support
+from gdm_motion_seg.segmentation.proposals import (
+    draw_covers, draw_samples, flow_clusters, MARGIN, support)
 
 SAME = 0.7
 """Proposals that share so much of what they claim are tried only once."""
 FAR = 80.0
 """A trial that lies so many nats above the best partition is not worth a full descent."""
-SETTLED = 2
+COVERED = (2, 3)
+"""Numbers of motions of covers where it is not given; more are added one by one."""
+SETTLED = 4
 """Trials from which the descent is full."""
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
@@ -63,7 +67,7 @@ class Solver:
     Parameters
     ----------
     problem : Problem
-        The pair; its ``previous`` labels are the start, its ``world`` is label 0.
+        The pair.
     weights : Weights
         Of the energy.
     rng : numpy Generator
@@ -85,7 +89,6 @@ class Solver:
         self._n_motions, self._max_motions = n_motions, max_motions
         self._effort, self._deadline = effort, deadline
         self._n = problem.rays.shape[1]
-        self._fixed = int(len(problem.world) > 0)
         self._motions = np.empty((0, 4, 3))
         self._costs = np.empty((0, self._n))
         self._pace = 0.0
@@ -95,11 +98,13 @@ class Solver:
         self.was_short = False
         """Whether the deadline ended the search."""
 
-    def partition(self, groups: Sequence[IntArray] = ()) -> Partition:
-        """Find the partition of lowest energy; ``groups`` are sets of points to try as motions."""
-        self._propose_groups([*groups, *flow_clusters(self._problem, self._weights.smallest)])
+    def partition(self) -> Partition:
+        """Find the partition of lowest energy."""
+        self._propose_groups(flow_clusters(self._problem, self._weights.smallest))
         self._propose_samples(PROPOSAL_BATCHES, np.arange(self._n))
-        self._offer(self._start())
+        self._offer(self._descended(np.full(self._n, -1), np.empty((0, 4, 3)), 0, 0))
+        for k in sorted({*COVERED, self._n_motions} - {0, 1}):
+            self._try(self._covers(k), 1)
         for cycle in range(CYCLES):
             before = self._value(self.answer)
             self._add_motions()
@@ -109,7 +114,15 @@ class Solver:
             unexplained = self._unexplained()
             if cycle < CYCLES - 1 and len(unexplained) >= self._weights.smallest:
                 self._propose_samples(FRESH_BATCHES, unexplained)
+        self._prune()
         return self.answer
+
+    def _prune(self) -> None:
+        """Remove wrong members of the best partition of every number of motions."""
+        for known in list(self._best.values()):
+            labels = known.labels.copy()
+            if self._in_time() and prune(self._problem, labels, known.costs, self._weights):
+                self._offer(self._descended(labels, known.motions, 0, 0))
 
     @property
     def answer(self) -> Partition:
@@ -130,16 +143,6 @@ class Solver:
         fits = time.perf_counter() + (seconds or self._pace) < self._deadline
         self.was_short = self.was_short or not fits
         return fits
-
-    def _start(self) -> Partition:
-        """Start from the labels of the last frame, or from none."""
-        p = self._problem
-        n_motions = max(int(p.previous.max()) + 1, self._fixed)
-        motions = np.tile(np.eye(4, 3), (n_motions, 1, 1))
-        for k in range(self._fixed, n_motions):
-            members = np.flatnonzero(p.previous == k)
-            fit_rigid(motions[k], p.rays, members, p.precision, self._weights.outlier)
-        return self._descended(np.maximum(p.previous, -1), motions, 3, 0)
 
     def _descended(self, labels: IntArray, motions: FloatArray, rounds: int,
                    loose: int) -> Partition:
@@ -224,6 +227,15 @@ class Solver:
             yield (np.where(claim, current.n_motions, current.labels),
                    np.concatenate([current.motions, self._motions[h:h + 1]]))
 
+    def _covers(self, k: int) -> Iterator[Trial]:
+        """Cover the points by k random proposals, each of which explains much of what is left."""
+        gains = self._weights.outlier - self._costs
+        draws = self._rng.random((max(1, round(self._effort * COVERS)), k))
+        for chosen in np.unique(np.sort(draw_covers(gains, k, draws), axis=1), axis=0):
+            own = self._costs[chosen]
+            labels = np.where(own.min(axis=0) < self._weights.outlier, own.argmin(axis=0), -1)
+            yield labels, self._motions[chosen]
+
     def _remove_motions(self) -> None:
         """Merge or drop motions of the best partition of every number of motions."""
         for k in sorted(self._best, reverse=True):
@@ -237,7 +249,7 @@ class Solver:
         for trial in trials:
             # At least one motion is tried, however short the time.
             if not self._in_time() and (screened or len(self._best) > 1):
-                return
+                break
             screened.append(self._descended(*trial, rounds, rounds))
         screened.sort(key=lambda c: c.energy)
         for c in screened[:SETTLED]:
@@ -248,7 +260,7 @@ class Solver:
 
     def _with_one_less(self, current: Partition) -> Iterator[Trial]:
         """Make outliers of each motion, or members of each other one."""
-        for k in range(self._fixed, current.n_motions):
+        for k in range(current.n_motions):
             labels = np.where(current.labels == k, -1, current.labels - (current.labels > k))
             motions = np.delete(current.motions, k, axis=0)
             if len(motions):

@@ -12,6 +12,7 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.constants import MEMORY_S
+from gdm_motion_seg.segmentation.focal import FocalLength
 from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.motion import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
@@ -41,6 +42,7 @@ class StreamSegmenter:
         self._last_stamp = 0
         self._world = WorldEstimator()
         self._names = Names()
+        self._focal = FocalLength()
 
     def reset(self) -> None:
         """Forget the past; ids that were given are not given again."""
@@ -53,6 +55,7 @@ class StreamSegmenter:
         self._windows += 1
         if self.config.n_motions or self.config.method != 'gdm':
             return self._segment_pair(window, stamp, camera)
+        camera = self._focal.applied_to(camera)
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
@@ -67,6 +70,8 @@ class StreamSegmenter:
             doubt = self._world.contradiction(window, graph, parts.labels != wider, camera, seed)
             tracks['label'] = NEW
             parts = partition(window, doubt, tracks['label'], graph)
+        if camera.is_guess and (pose := self._world.pose) is not None:
+            self._focal.learn(window, parts.labels == WORLD, pose, camera)
         labels = self._names.assign(tracks, parts.labels, doubt, stamp)
         moving = moving_probability(parts.labels, parts.advantage, doubt)
         return estimate_motions(window.pair, labels, moving, self._world.pair, camera,

@@ -35,10 +35,15 @@ FLOW_SCALE_PX = 2.0
 """Scale of the robust loss of the smooth flow, in pixels."""
 FIT_FLOW_VARIANCE = FLOW_VARIANCE / 4.0
 """While poses compete: a lenient test would not tell them apart."""
+FIT_CAP = 3.0
+"""Most nats of a track while poses compete, and of a track that refines the best one: with a
+higher cap, a pose between world and a large body is cheaper than that of the world [footage]."""
+LOW = 0.85
+"""Share of the image height below which lies what can be near ground."""
 BEHIND_WEIGHT = 0.1
 """Weight of negative parallax in the refinement; without it the turn along t is nearly free."""
-BODY_WEIGHT = 0.1
-"""Weight of a body's tracks in the estimate: they do not vote, but a body may end."""
+BODY_WEIGHT = 0.03
+"""Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
 CELLS = 12
 """Cells along the longer side in which the weights of tracks are balanced."""
 FEWEST = 30
@@ -74,6 +79,11 @@ class GapTracks:
     moved2: FloatArray
     """(M,) squared flow in square pixels."""
 
+    @property
+    def tolerance(self) -> FloatArray:
+        """Return the negative parallax that is forgiven, in pixels."""
+        return np.asarray(BEHIND_PX + BEHIND_SHARE * np.sqrt(self.moved2))
+
     def variance(self, per_flow: float) -> FloatArray:
         """Return the variance of a displacement, position noise aside, in square pixels."""
         return POINT_VARIANCE + per_flow * self.moved2
@@ -94,6 +104,11 @@ class WorldEstimator:
     def pair(self) -> GapWorld | None:
         """Return the world over the pair's gap, as estimated last."""
         return self._last.get(0)
+
+    @property
+    def pose(self) -> FloatArray | None:
+        """Return (R, t) over the pair's gap as (4, 3); None where a smooth flow is the world."""
+        return self.pair.motion if self.pair and self.pair.smooth_share < 0.5 else None
 
     def contradiction(self, window: Window, graph: Graph, is_body: Mask, camera: Camera,
                       seed: int) -> FloatArray:
@@ -122,18 +137,23 @@ class WorldEstimator:
         balanced = _balanced_weights(window)
         weight = np.where(is_body, BODY_WEIGHT, 1.0) * balanced
         total, count = np.zeros(len(window)), np.zeros(len(window))
+        least = np.full(len(window), np.inf)
         for gap in range(len(window.before)):
-            tracks = _tracks_of_gap(window, gap, camera)
+            tracks = tracks_of_gap(window, gap, camera)
             if len(tracks.index) < FEWEST:
                 continue
-            total[tracks.index] += self._over_gap(gap, tracks, weight[tracks.index],
-                                                  balanced[tracks.index], graph, window, seed)
+            nats, acquitted = self._over_gap(gap, tracks, weight[tracks.index],
+                                             balanced[tracks.index], graph, window, seed)
+            total[tracks.index] += nats
             count[tracks.index] += 1.0
-        return total / np.maximum(count, 1.0)
+            least[tracks.index] = np.minimum(least[tracks.index],
+                                             np.where(acquitted, nats, np.inf))
+        # What one gap acquits is acquitted.
+        return np.minimum(total / np.maximum(count, 1.0), least)
 
     def _over_gap(self, gap: int, tracks: GapTracks, weight: FloatArray, balanced: FloatArray,
-                  graph: Graph, window: Window, seed: int) -> FloatArray:
-        """Estimate the world over one gap and return the contradiction of its tracks."""
+                  graph: Graph, window: Window, seed: int) -> tuple[FloatArray, Mask]:
+        """Estimate the world over one gap; return the contradiction and whom it acquits."""
         last = self._last.get(gap)
         flow, residual = fit_smooth_world(
             last.flow if last else np.zeros(8), last is not None,
@@ -145,7 +165,8 @@ class WorldEstimator:
         # One pixel is forgiven: a lens that is no pinhole bends the flow by so much.
         smooth = np.minimum(0.5 * np.maximum(0.0, residual - 1.0) ** 2
                             / (variance + relief ** 2), CAP)
-        motion, rigid = _fit_rigid(tracks, weight, last.motion if last else None, seed)
+        motion, rigid = _fit_rigid(tracks, weight, last.motion if last else None, seed,
+                                   FIT_CAP, FIT_CAP)
         flat = np.minimum(0.5 * residual ** 2 / variance, CAP)
         # What lies on the smooth flow does not contradict the world, whatever its parallax.
         rigid = np.minimum(rigid, flat)
@@ -153,11 +174,12 @@ class WorldEstimator:
         gain = float((usual * (flat - rigid)).sum() / max(usual.sum(), 1e-9))
         share = 1.0 / (1.0 + (max(gain, 0.0) / DEPTH_GAIN) ** 4)
         nats, near = share * smooth + (1.0 - share) * rigid, None
+        accused = nats
         if share > 0.5:
-            nats, near = _acquit_near_ground(nats, smooth, tracks, weight, balanced, graph, window,
-                                             last.near if last else None, seed)
+            nats, near = _acquit_near_ground(nats.copy(), smooth, tracks, weight, balanced, graph,
+                                             window, last.near if last else None, seed)
         self._last[gap] = GapWorld(flow, motion, share, near)
-        return nats
+        return nats, nats < accused
 
 
 def _balanced_weights(window: Window) -> FloatArray:
@@ -167,30 +189,44 @@ def _balanced_weights(window: Window) -> FloatArray:
     return np.asarray(1.0 / np.sqrt(np.bincount(key)[key]))
 
 
-def _tracks_of_gap(window: Window, gap: int, camera: Camera) -> GapTracks:
+def tracks_of_gap(window: Window, gap: int, camera: Camera) -> GapTracks:
     """Collect the tracks that span a gap, as rays."""
     before = window.before[gap]
     index = np.flatnonzero(np.isfinite(before[:, 0]))
     k = camera.matrix
     focal, centre = np.array([k[0, 0], k[1, 1]]), k[:2, 2]
-    rays = np.hstack([(before[index] - centre) / focal, (window.x[index] - centre) / focal]).T
-    moved2 = ((window.x[index] - before[index]) ** 2).sum(axis=1)
-    return GapTracks(index, np.ascontiguousarray(rays), float(focal.mean()),
-                     window.covariance[index], moved2)
+    old, new = before[index].T, window.x[index].T
+    rays = np.empty((4, len(index)))
+    np.divide(old - centre[:, None], focal[:, None], out=rays[:2])
+    np.divide(new - centre[:, None], focal[:, None], out=rays[2:])
+    dx, dy = new - old
+    return GapTracks(index, rays, float(focal.mean()), window.covariance[index],
+                     dx ** 2 + dy ** 2)
 
 
 def _fit_rigid(tracks: GapTracks, weight: FloatArray, start: FloatArray | None,
-               seed: int) -> tuple[FloatArray, FloatArray]:
+               seed: int, cap: float, agree: float) -> tuple[FloatArray, FloatArray]:
     """Fit the rigid world; return its motion and the nats of every track."""
     forward = np.vstack([np.eye(3), [0.0, 0.0, 1.0]])
-    tolerance = BEHIND_PX + BEHIND_SHARE * np.sqrt(tracks.moved2)
     motion = fit_rigid_world(
         forward if start is None else start, start is not None, tracks.rays, tracks.focal,
-        tracks.covariance, tracks.variance(FIT_FLOW_VARIANCE), tolerance, weight, CAP, seed)
+        tracks.covariance, tracks.variance(FIT_FLOW_VARIANCE), tracks.tolerance, weight, cap,
+        agree, seed)
     nats = rigid_contradiction(
         motion, tracks.rays, tracks.focal, tracks.covariance, tracks.variance(FLOW_VARIANCE),
-        tolerance, np.arange(len(weight)))
+        tracks.tolerance, np.arange(len(weight)))
     return motion, nats
+
+
+def refitted_nats(tracks: GapTracks, weight: FloatArray, start: FloatArray) -> FloatArray:
+    """Return the nats of the tracks of positive weight under the pose that fits them best."""
+    members = np.flatnonzero(weight > 0.0)
+    variance, motion = tracks.variance(FIT_FLOW_VARIANCE), start.copy()
+    precision = 2.0 * tracks.focal ** 2 / (
+        variance + 0.5 * (tracks.covariance[:, 0] + tracks.covariance[:, 2]))
+    refine_rigid(motion, tracks.rays, members, precision, weight, BEHIND_WEIGHT, 8)
+    return np.asarray(rigid_contradiction(
+        motion, tracks.rays, tracks.focal, tracks.covariance, variance, tracks.tolerance, members))
 
 
 def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
@@ -212,7 +248,8 @@ def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
         return nats, None
     # Near ground and the rest get the same weight, so that the background does not decide alone.
     share = weight[~ground].sum() / balanced[ground].sum()
-    motion, rigid = _fit_rigid(tracks, np.where(ground, share * balanced, weight), start, seed)
+    motion, rigid = _fit_rigid(tracks, np.where(ground, share * balanced, weight), start, seed,
+                               CAP, np.inf)
     rigid = np.minimum(rigid, CAP)
     if rigid[ground].mean() < ACQUITTAL:
         for g in np.unique(group[tracks.index][smooth > SUSPICIOUS]):
@@ -224,12 +261,14 @@ def _acquit_near_ground(nats: FloatArray, smooth: FloatArray, tracks: GapTracks,
 
 
 def _touches_lower_border(window: Window, members: Mask) -> bool:
-    """Tell whether a group of tracks extends along the lower border of the image."""
+    """Tell whether a group has the lowest tracks along a part of the lower border."""
     width, height = window.image_size
-    x = window.x[members]
     columns = 2 * CELLS
-    low = x[x[:, 1] > 0.93 * height, 0] // (width / columns)
-    return len(x) >= SMALLEST and len(np.unique(low)) >= NEAR_GROUND * columns
+    column = np.clip(window.x[:, 0] // (width / columns), 0, columns - 1).astype(np.int64)
+    lowest = np.full(columns, LOW * height)
+    np.maximum.at(lowest, column[~members], window.x[~members, 1])
+    below = np.unique(column[members & (window.x[:, 1] > lowest[column])])
+    return int(members.sum()) >= SMALLEST and len(below) >= NEAR_GROUND * columns
 
 
 def weighted_median(values: FloatArray, weight: FloatArray) -> float:
@@ -327,8 +366,12 @@ def _capped_cost(motion: FloatArray, rays: FloatArray, focal: float, covariance:
 @kernel
 def fit_rigid_world(start: FloatArray, warm: bool, rays: FloatArray, focal: float,
                     covariance: FloatArray, variance: FloatArray, tolerance: FloatArray,
-                    weight: FloatArray, cap: float, seed: int) -> FloatArray:
-    """Fit (R, t): the last motion and those of seven tracks compete; all refine the best."""
+                    weight: FloatArray, cap: float, agree: float, seed: int) -> FloatArray:
+    """
+    Fit (R, t): the last motion and those of seven tracks compete; then the best is refined.
+
+    ``cap`` is the most nats of a track in the competition; tracks up to ``agree`` refine.
+    """
     np.random.seed(seed)
     n = rays.shape[1]
     ones, everyone = np.ones(n), np.arange(n)
@@ -349,6 +392,11 @@ def fit_rigid_world(start: FloatArray, warm: bool, rays: FloatArray, focal: floa
         if cost < best:
             best = cost
             best_motion[:] = motion
-    refine_rigid(best_motion, rays, everyone, precision, weight, BEHIND_WEIGHT, 8)
+    # Only tracks that agree refine the pose: a large body would bend it.
+    for limit in (2.0 * agree, agree):
+        nats = rigid_contradiction(best_motion, rays, focal, covariance, variance, tolerance,
+                                   everyone)
+        refine_rigid(best_motion, rays, np.flatnonzero(nats < limit), precision, weight,
+                     BEHIND_WEIGHT, 8)
     _capped_cost(best_motion, rays, focal, covariance, variance, tolerance, sample, cap)
     return best_motion

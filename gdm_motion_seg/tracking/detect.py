@@ -5,11 +5,14 @@
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.tracking.history import Points
 from gdm_motion_seg.tracking.image import GreyImage
+
+Mask = npt.NDArray[np.bool_]
 
 DETECTION_SIDE = 640
 """Longest side of the image that corners are searched in, in pixels; larger ones are reduced."""
@@ -55,12 +58,28 @@ def detect_corners(grey: GreyImage, tracks: Points, room: int, distance: float,
     if mask is not None:
         response[cv2.resize(mask, small.shape[::-1], interpolation=cv2.INTER_NEAREST) == 0] = 0.0
     corners = _strongest_of_cells(response, CELL, max(FLOOR, QUALITY * float(response.max())))
-    order = np.argsort(-corners[:, 2], kind='stable')
     taken = ((tracks + 0.5) / scale - 0.5).astype(np.float32)
     longer = float(max(small.shape))
-    chosen = _spread(corners, order, taken, max(distance * longer, 2.0), longer / REGIONS,
-                     np.array(small.shape), room)
+    fine = max(distance * longer, 2.0) / 2.0
+    blocked = _blocked_cells(taken, fine, np.array(small.shape))
+    # Those too near to a track need not be sorted.
+    corners = _free_corners(corners, blocked, fine)
+    chosen = _spread(corners, strongest_first(corners[:, 2]), taken, blocked, fine,
+                     longer / REGIONS, np.array(small.shape), room)
     return np.asarray((corners[chosen, :2] + 0.5) * scale - 0.5, np.float32)
+
+
+def strongest_first(response: Points) -> IntArray:
+    """
+    Return the indices of positive responses in descending order, the first one first in a tie.
+
+    One sort of unique integers, the bits of a response before its index, takes a quarter of the
+    time of a stable sort.
+    """
+    bits = np.ascontiguousarray(response, np.float32).view(np.uint32).astype(np.uint64)
+    key = ((np.uint64(0xFFFFFFFF) - bits) << np.uint64(32)) | np.arange(len(bits), dtype=np.uint64)
+    key.sort()
+    return (key & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _reduced(grey: GreyImage) -> tuple[GreyImage, Points]:
@@ -94,17 +113,44 @@ def _strongest_of_cells(response: Points, cell: int, least: float) -> Points:
 
 
 @kernel
-def _spread(corners: Points, order: IntArray, tracks: Points, distance: float, region: float,
-            shape: IntArray, room: int) -> IntArray:
+def _block(blocked: Mask, u: int, v: int) -> None:
+    """Let no corner be chosen in a cell and its surroundings."""
+    for row in range(max(0, v - 2), min(len(blocked), v + 3)):
+        for column in range(max(0, u - 2), min(blocked.shape[1], u + 3)):
+            blocked[row, column] = True
+
+
+@kernel
+def _blocked_cells(tracks: Points, fine: float, shape: IntArray) -> Mask:
+    """Mark the cells too near to tracks; a cell has half the smallest distance as its side."""
+    blocked = np.zeros((int(shape[0] / fine) + 3, int(shape[1] / fine) + 3), np.bool_)
+    for n in range(len(tracks)):
+        x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
+        _block(blocked, min(int(x / fine), blocked.shape[1] - 1),
+               min(int(y / fine), len(blocked) - 1))
+    return blocked
+
+
+@kernel
+def _free_corners(corners: Points, blocked: Mask, fine: float) -> Points:
+    """Return the corners that are not too near to a track."""
+    free, count = np.empty_like(corners), 0
+    for i in range(len(corners)):
+        if not blocked[int(corners[i, 1] / fine), int(corners[i, 0] / fine)]:
+            free[count] = corners[i]
+            count += 1
+    return free[:count]
+
+
+@kernel
+def _spread(corners: Points, order: IntArray, tracks: Points, blocked: Mask, fine: float,
+            region: float, shape: IntArray, room: int) -> IntArray:
     """Choose corners in rounds: a region may have one track more in every round."""
-    fine = distance / 2.0
     count = np.zeros((int(shape[0] / region) + 1, int(shape[1] / region) + 1), np.int64)
-    taken = np.zeros((int(shape[0] / fine) + 3, int(shape[1] / fine) + 3), np.bool_)
     for n in range(len(tracks)):
         x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
         count[min(int(y / region), len(count) - 1),
               min(int(x / region), count.shape[1] - 1)] += 1
-        taken[min(int(y / fine), len(taken) - 1), min(int(x / fine), taken.shape[1] - 1)] = True
     chosen, done = np.empty(room, np.int64), np.zeros(len(corners), np.bool_)
     found, left, limit = 0, len(corners), 1
     while found < room and left > 0:
@@ -117,13 +163,30 @@ def _spread(corners: Points, order: IntArray, tracks: Points, distance: float, r
             done[i] = True
             left -= 1
             u, v = int(x / fine), int(y / fine)
-            if not taken[max(0, v - 2):v + 3, max(0, u - 2):u + 3].any():
-                taken[v, u] = True
+            if not blocked[v, u]:
+                _block(blocked, u, v)
                 count[int(y / region), int(x / region)] += 1
                 chosen[found] = i
                 found += 1
         limit += 1
     return chosen[:found]
+
+
+@kernel
+def first_of_each_spot(points: Points, spot: float) -> IntArray:
+    """Return the indices of the first point in every square of that side, in order."""
+    if len(points) == 0:
+        return np.empty(0, np.int64)
+    right, bottom = points[:, 0].max(), points[:, 1].max()
+    seen = np.zeros((int(max(bottom, 0.0) / spot) + 1, int(max(right, 0.0) / spot) + 1), np.bool_)
+    first, count = np.empty(len(points), np.int64), 0
+    for n in range(len(points)):
+        column, row = int(points[n, 0] / spot), int(points[n, 1] / spot)
+        if not seen[row, column]:
+            seen[row, column] = True
+            first[count] = n
+            count += 1
+    return first[:count]
 
 
 @kernel
@@ -138,15 +201,18 @@ def position_noise(grey: GreyImage, points: Points) -> FloatArray:
     covariance = np.empty((len(points), 3))
     for n in range(len(points)):
         x, y = int(round(points[n, 0])), int(round(points[n, 1]))
-        # The prior of 1 keeps a window without texture finite.
-        xx, xy, yy = 1.0, 0.0, 1.0
+        # Sums of products of differences are whole numbers: exact, and vectorized.
+        sum_xx, sum_xy, sum_yy = np.int32(0), np.int32(0), np.int32(0)
+        left, right = max(1, x - WINDOW_RADIUS), min(width - 1, x + WINDOW_RADIUS + 1)
         for v in range(max(1, y - WINDOW_RADIUS), min(height - 1, y + WINDOW_RADIUS + 1)):
-            for u in range(max(1, x - WINDOW_RADIUS), min(width - 1, x + WINDOW_RADIUS + 1)):
-                gx = 0.5 * (float(grey[v, u + 1]) - float(grey[v, u - 1]))
-                gy = 0.5 * (float(grey[v + 1, u]) - float(grey[v - 1, u]))
-                xx += gx * gx
-                xy += gx * gy
-                yy += gy * gy
+            for u in range(left, right):
+                dx = np.int32(grey[v, u + 1]) - np.int32(grey[v, u - 1])
+                dy = np.int32(grey[v + 1, u]) - np.int32(grey[v - 1, u])
+                sum_xx += np.int32(dx * dx)
+                sum_xy += np.int32(dx * dy)
+                sum_yy += np.int32(dy * dy)
+        # A gradient is half a difference. The prior of 1 keeps a window without texture finite.
+        xx, xy, yy = 1.0 + 0.25 * sum_xx, 0.25 * sum_xy, 1.0 + 0.25 * sum_yy
         scale = GREY_NOISE * GREY_NOISE / (xx * yy - xy * xy)
         covariance[n, 0] = yy * scale
         covariance[n, 1] = -xy * scale

@@ -33,7 +33,7 @@ class History:
 
     def keep(self, index: IntArray) -> None:
         """Keep these tracks, in that order."""
-        self._positions = self._positions[:, index]
+        self._positions = np.take(self._positions, index, axis=1)
 
     def add(self, stamp: int, index: int, points: Points) -> None:
         """Add a frame; points beyond those known are new tracks."""

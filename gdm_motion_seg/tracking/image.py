@@ -62,6 +62,18 @@ class GreyConverter:
 
 
 def check_image(image: npt.NDArray[np.generic], max_pixels: int) -> None:
+    """Raise InputError if the array is no image, or one of a size that cannot be tracked."""
+    check_array(image)
+    height, width = image.shape[:2]
+    if min(height, width) < MIN_SIDE:
+        raise InputError(f'image must be at least {MIN_SIDE} x {MIN_SIDE} pixels, '
+                         f'got {width} x {height}')
+    if height * width > max_pixels:
+        raise InputError(f'image must have at most {max_pixels} pixels (max_image_pixels), '
+                         f'got {width} x {height}')
+
+
+def check_array(image: npt.NDArray[np.generic]) -> None:
     """Raise InputError if the array is no 8 or 16 bit image with one, three or four channels."""
     if not isinstance(image, np.ndarray) or image.ndim not in (2, 3) or (
             image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
@@ -70,13 +82,6 @@ def check_image(image: npt.NDArray[np.generic], max_pixels: int) -> None:
                          f'or (height, width, 4), got {shape}')
     if image.dtype not in (np.uint8, np.uint16):
         raise InputError(f'image must be of type uint8 or uint16, got {image.dtype}')
-    height, width = image.shape[:2]
-    if min(height, width) < MIN_SIDE:
-        raise InputError(f'image must be at least {MIN_SIDE} x {MIN_SIDE} pixels, '
-                         f'got {width} x {height}')
-    if height * width > max_pixels:
-        raise InputError(f'image must have at most {max_pixels} pixels (max_image_pixels), '
-                         f'got {width} x {height}')
 
 
 def _still_fits(known: tuple[float, float], low: float, high: float) -> bool:

@@ -12,7 +12,7 @@ from typing import Protocol
 from gdm_motion_seg.view.feeds import Sight
 
 WAIT_S = 0.2
-"""A signal is noticed after so long at the latest while nothing goes on."""
+"""Longest time, in seconds, until a signal is noticed while nothing happens."""
 
 FIRST = 'waiting for the first frame (on a fresh machine, code is compiled for a minute)'
 
@@ -42,7 +42,7 @@ class Player:
     """
     Shows the frames of a feed.
 
-    A file waits while it is paused. What is live goes on, unseen, so that it does not grow old.
+    A file waits while it is paused. A live source continues unseen, so that its images stay new.
     Commands may come from any thread; ``run`` belongs to one.
     """
 
@@ -74,7 +74,7 @@ class Player:
         self._become(State.PAUSED)
 
     def again(self) -> None:
-        """Begin again; a live feed has no beginning and only goes on."""
+        """Begin again; a live source, which has no beginning, continues."""
         with self._changed:
             self._again = not self._live
         self._become(State.PLAYING)
@@ -151,7 +151,7 @@ class _Pace:
         self._shift: float | None = None
 
     def forget(self) -> None:
-        """Take up the pace anew from the next frame on."""
+        """Restart the clock of the playback at the next frame."""
         self._shift = None
 
     def wait_for(self, stamp: int) -> None:

@@ -194,8 +194,8 @@ class _Stream(WebSocketHandler):
     """
     One browser.
 
-    It asks for the next frame when it has drawn the last one, so that a slow one falls behind
-    nobody and holds up nobody.
+    It asks for the next frame when it has drawn the last one, so a slow browser skips frames and
+    delays neither the pipeline nor other browsers.
     """
 
     def initialize(self, server: PageServer) -> None:

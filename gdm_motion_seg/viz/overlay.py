@@ -21,24 +21,21 @@ import numpy.typing as npt
 from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, OUTLIER, WORLD
+from gdm_motion_seg.tracking.image import check_array
 from gdm_motion_seg.viz.colors import Bgr, is_second_round, motion_bgr
+from gdm_motion_seg.viz.raster import draw_lines, draw_region, stamp
 
 Image = npt.NDArray[np.uint8]
 Instances = npt.NDArray[np.int32]
-Contours = list[npt.NDArray[np.int32]]
 
 REFERENCE_PIXELS = 640 * 480
 """Lines and letters have their plain size in images of so many pixels and grow with them."""
 MIN_SCALE = 0.6
 """Smaller letters cannot be read."""
-SHIFT = 3
-"""Fractional bits of drawn coordinates: lines end where tracks do, not at the next pixel."""
 COARSE = 4
-"""Outlines of bodies without a mask are found in an image smaller by this factor."""
+"""Regions of bodies without a mask are found in an image smaller by this factor, at scale 1."""
 REACH_PX = 24.0
 """Tracks at most about twice this apart, at scale 1, share an outline."""
-SMOOTH = 7
-"""Neighbouring points over which an outline is averaged."""
 TINT = 0.30
 """Share of the body's colour inside of its outline."""
 MAX_BODY_LINES = 6
@@ -55,18 +52,19 @@ class LegendLine(NamedTuple):
     """Colour of its swatch; None for no swatch."""
     text: str
     hollow: bool = False
-    """Whether dots and swatch are rings: the colour was given before."""
+    """Whether dots and swatch have a dark middle: the colour was given before."""
 
 
 @dataclass(frozen=True)
 class _Region:
-    """Where a body is in the image: outlines in pixels of the whole image."""
+    """Where a body is in the image."""
 
     left: int
     top: int
-    mask: Image
-    """255 inside of the body; its first pixel is (left, top) of the image."""
-    outlines: Contours
+    soft: Image
+    """255 inside of the body, 0 outside; its first pixel is (left, top) of the image."""
+    ramp: float
+    """Pixels over which ``soft`` rises; the outline is in the middle."""
 
 
 def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
@@ -95,18 +93,19 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
     points, labels = result.correspondences, result.labels
     if instances is not None and instances.shape != canvas.shape[:2]:
         instances = cv2.resize(instances, canvas.shape[1::-1], interpolation=cv2.INTER_NEAREST)
-    _stamp(canvas, points.x2[labels == OUTLIER], _disc(0.4 * scale), motion_bgr(OUTLIER))
-    _stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), motion_bgr(WORLD))
+    stamp(canvas, points.x2[labels == OUTLIER], _disc(0.4 * scale), _ink(OUTLIER))
+    stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), _ink(WORLD))
     bodies = [motion for motion in result.motions if not motion.is_world]
     if instances is not None:
         # A mask may outlive its tracks, and so show a body that has no motion now.
-        regions = {body: _mask_region(instances, body) for body in _ids_in(instances)}
+        regions = {body: _mask_region(instances, body, scale) for body in _ids_in(instances)}
     else:
         regions = {body.id: _tracks_region(canvas, points.x2[body.members], scale)
                    for body in bodies}
     for body_id, region in regions.items():
         if region is not None:
-            _draw_region(canvas, region, motion_bgr(body_id), scale)
+            draw_region(canvas, region.left, region.top, region.soft, region.ramp,
+                        _ink(body_id), TINT, _outline_width(scale))
     for body in bodies:
         _draw_tracks(canvas, points, body.members, body.id, scale)
     # Boxes and tags last: tracks of one body must not hide the tag of another.
@@ -149,6 +148,7 @@ def tag_text(motion: Motion) -> str:
 
 def to_bgr(image: npt.NDArray[np.generic]) -> Image:
     """Return a BGR copy with 8 bits; 16 bit images are stretched to their own range."""
+    check_array(image)
     pixels = image.reshape(image.shape[:2]) if image.ndim == 3 and image.shape[2] == 1 else image
     if pixels.dtype != np.uint8:
         pixels = cv2.normalize(pixels, None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U)
@@ -160,30 +160,21 @@ def to_bgr(image: npt.NDArray[np.generic]) -> Image:
 
 
 @lru_cache(maxsize=64)
-def _disc(radius: float, inner: float = -1.0) -> IntArray:
-    """Return (P, 2) pixel offsets of a disc, or of a ring outside of the inner radius."""
+def _disc(radius: float) -> IntArray:
+    """Return (P, 2) pixel offsets of a disc."""
     reach = math.ceil(radius)
     grid = np.mgrid[-reach:reach + 1, -reach:reach + 1].reshape(2, -1).T[:, ::-1]
     distance = np.hypot(*grid.T)
-    return np.ascontiguousarray(grid[(distance <= radius + 0.5) & (distance > inner)], np.int64)
+    return np.ascontiguousarray(grid[distance <= radius + 0.5], np.int64)
 
 
-def _stamp(canvas: Image, at: npt.NDArray[np.float64], offsets: IntArray, colour: Bgr) -> None:
-    """Put the same dot at many places at once."""
-    height, width = canvas.shape[:2]
-    margin = int(offsets.max(initial=0))
-    centre = _pixels(at, canvas)
-    # A dot that the border cuts is not worth a check of every pixel of every dot.
-    whole = ((centre >= margin) & (centre < (width - margin, height - margin))).all(axis=1)
-    start = centre[whole] @ (1, width)
-    flat = (start[:, None] + offsets @ (1, width)).ravel()
-    canvas.reshape(-1, 3)[flat] = colour
+def _ink(motion_id: int) -> Image:
+    """Return the colour of a motion as an array."""
+    return np.array(motion_bgr(motion_id), np.uint8)
 
 
-def _pixels(at: npt.NDArray[np.float64], canvas: Image) -> IntArray:
-    """Round positions to pixels; what lies far outside is brought near enough not to overflow."""
-    limit = 4.0 * max(canvas.shape)
-    return np.rint(np.clip(at, -limit, limit)).astype(np.int64)
+def _outline_width(scale: float) -> float:
+    return max(2.0, 2.0 * scale)
 
 
 def _ids_in(instances: Instances) -> list[int]:
@@ -191,50 +182,47 @@ def _ids_in(instances: Instances) -> list[int]:
     return [int(i) for i in np.unique(instances[::2, ::2]) if i > 0]
 
 
-def _mask_region(instances: Instances, body: int) -> _Region | None:
+def _mask_region(instances: Instances, body: int, scale: float) -> _Region | None:
     """Return where a dense mask shows a body."""
     mask = (instances == body).view(np.uint8)
     left, top, width, height = cv2.boundingRect(mask)
     if not width:
         return None
-    part = np.multiply(mask[top:top + height, left:left + width], 255, dtype=np.uint8)
-    outlines, _ = cv2.findContours(part, cv2.RETR_LIST, cv2.CHAIN_APPROX_TC89_L1,
-                                   offset=(left, top))
-    return _Region(left, top, part, list(outlines))
+    blur = 2 * math.ceil(0.5 * _outline_width(scale) + 1.5) + 1
+    left, top, right, bottom = (max(0, left - blur), max(0, top - blur), left + width + blur,
+                                top + height + blur)
+    part = np.multiply(mask[top:bottom, left:right], 255, dtype=np.uint8)
+    soft = cv2.blur(part, (blur, blur), borderType=cv2.BORDER_REPLICATE)
+    return _Region(left, top, np.ascontiguousarray(soft, np.uint8), float(blur))
 
 
 def _tracks_region(canvas: Image, at: npt.NDArray[np.float64], scale: float) -> _Region | None:
     """Return the surroundings of a body's tracks: what no gap wider than REACH_PX divides."""
     height, width = canvas.shape[:2]
-    pixel = _pixels(at, canvas)
-    pixel = pixel[((pixel >= 0) & (pixel < (width, height))).all(axis=1)]
-    if not len(pixel):
+    at = at[((at > -0.5) & (at < (width - 0.5, height - 0.5))).all(axis=1)]
+    if not len(at):
         return None
-    reach = max(2, round(REACH_PX * scale / COARSE))
-    first = pixel.min(axis=0) // COARSE - 2 * reach
-    size = pixel.max(axis=0) // COARSE + 2 * reach + 1 - first
-    coarse = np.zeros((size[1], size[0]), np.uint8)
-    cell = pixel // COARSE - first
+    side = round(COARSE * max(1.0, scale))
+    reach = max(2, round(REACH_PX * scale / side))
+    margin = reach // 4 + 1
+    blur = max(3, 2 * math.ceil((0.5 * _outline_width(scale) + 2.0) / side) + 1)
+    cell = np.rint(at).astype(np.int64) // side
+    first = cell.min(axis=0) - reach
+    columns, rows = (cell.max(axis=0) + reach + 1 - first).tolist()
+    coarse = np.zeros((rows, columns), np.uint8)
+    cell -= first
     coarse[cell[:, 1], cell[:, 0]] = 255
-    # Closing, with a margin of a quarter of the reach around the outermost tracks.
+    # Closing, with a margin around the outermost tracks.
     coarse = cv2.dilate(coarse, _ellipse(reach))
-    coarse = cv2.erode(coarse, _ellipse(reach - reach // 4 - 1))
-    found, _ = cv2.findContours(coarse, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    outlines = [_smooth(contour + first) for contour in found]
-    corner = np.clip(first * COARSE, 0, None)
-    opposite = np.minimum((first + size) * COARSE, (width, height))
-    mask = np.zeros((opposite[1] - corner[1], opposite[0] - corner[0]), np.uint8)
-    cv2.fillPoly(mask, outlines, (255,), offset=(-int(corner[0]), -int(corner[1])))
-    return _Region(int(corner[0]), int(corner[1]), mask, outlines)
-
-
-def _smooth(contour: npt.NDArray[np.generic]) -> npt.NDArray[np.int32]:
-    """Round the corners of a closed contour of coarse pixels, and scale it to the image."""
-    ring = contour.astype(np.float32)
-    width = min(SMOOTH, len(ring))
-    ring = np.concatenate([ring[-width:], ring, ring[:width]])
-    smooth = cv2.blur(ring, (1, 2 * (width // 2) + 1))[width:-width:2]
-    return np.rint(smooth * COARSE + COARSE / 2).astype(np.int32)
+    coarse = cv2.erode(coarse, _ellipse(reach - margin), borderType=cv2.BORDER_CONSTANT,
+                       borderValue=(0,))
+    cut = max(0, reach - margin - blur // 2 - 1)
+    coarse = cv2.blur(coarse[cut:rows - cut, cut:columns - cut], (blur, blur))
+    soft = cv2.resize(coarse, None, fx=side, fy=side, interpolation=cv2.INTER_LINEAR)
+    left, top = ((first + cut) * side).tolist()
+    inside = soft[max(0, -top):max(0, height - top), max(0, -left):max(0, width - left)]
+    return _Region(max(0, left), max(0, top), np.ascontiguousarray(inside, np.uint8),
+                   float(blur * side))
 
 
 @lru_cache(maxsize=16)
@@ -243,29 +231,14 @@ def _ellipse(radius: int) -> Image:
     return np.asarray(cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (side, side)), np.uint8)
 
 
-def _draw_region(canvas: Image, region: _Region, colour: Bgr, scale: float) -> None:
-    """Tint a body and outline it."""
-    height, width = region.mask.shape
-    part = canvas[region.top:region.top + height, region.left:region.left + width]
-    faded = cv2.convertScaleAbs(part, alpha=1 - TINT)
-    cv2.add(faded, (*np.multiply(colour, TINT).tolist(), 0.0), dst=part, mask=region.mask)
-    thick = max(2, round(2 * scale))
-    cv2.polylines(canvas, region.outlines, True, BLACK, thick + 2)
-    cv2.polylines(canvas, region.outlines, True, colour, thick, cv2.LINE_AA)
-
-
 def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body: int,
                  scale: float) -> None:
     """Draw a body's tracks: where they come from as a thin line, where they are as a dot."""
-    if not len(members):
-        return
-    ends = np.stack([points.x1[members], points.x2[members]], axis=1)
-    limit = 4.0 * max(canvas.shape)
-    segments = np.rint(np.clip(ends, -limit, limit) * (1 << SHIFT)).astype(np.int32)
-    colour, radius = motion_bgr(body), 1.6 * scale
-    cv2.polylines(canvas, segments, False, colour, max(1, round(0.7 * scale)), cv2.LINE_AA, SHIFT)
-    inner = 0.6 * radius if is_second_round(body) else -1.0
-    _stamp(canvas, ends[:, 1], _disc(radius, inner), colour)
+    now, colour, radius = points.x2[members], _ink(body), 1.6 * scale
+    draw_lines(canvas, points.x1[members], now, max(1.0, 0.7 * scale), colour)
+    stamp(canvas, now, _disc(radius), colour)
+    if is_second_round(body):
+        stamp(canvas, now, _disc(0.3 * radius), np.zeros(3, np.uint8))
 
 
 def _box(canvas: Image, body: Motion) -> tuple[int, int, int, int]:

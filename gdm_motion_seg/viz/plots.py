@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plots of measurements, as PNG files from plain numbers; matplotlib is imported on use."""
+"""Plots of measurements, as PNG or SVG files from plain numbers; matplotlib is imported on use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,6 +78,31 @@ def plot_curves(path: Path, steps: Sequence[str], curves: Mapping[str, Sequence[
         axes.set_ylim(bottom=0.0)
 
 
+def plot_reliability(path: Path, bins: Sequence[tuple[float, float, int]], title: str) -> None:
+    """
+    Draw the share that moves against what was said.
+
+    Parameters
+    ----------
+    path : Path
+        PNG or SVG.
+    bins : sequence of (float, float, int)
+        Mean of ``moving`` in a bin, the share of its keypoints that move, and their number.
+    title : str
+        Of the plot.
+
+    """
+    with _axes(path, title, 'moving, as answered', 'share of the keypoints that move') as axes:
+        axes.plot([0.0, 1.0], [0.0, 1.0], color='0.6', lw=1.0, label='calibrated')
+        style = next(_styles())
+        axes.plot([b[0] for b in bins], [b[1] for b in bins], label='measured', **style)
+        for said, share, count in bins:
+            axes.annotate(f'{count:,}', (said, share), xytext=(4, -12), fontsize='x-small',
+                          textcoords='offset points')
+        axes.set_xlim(0.0, 1.0)
+        axes.set_ylim(0.0, 1.02)
+
+
 def _styles() -> Iterator[dict[str, Any]]:
     """Give colour, line and mark so that no two of many methods look alike."""
     number = 0
@@ -93,6 +118,7 @@ def _styles() -> Iterator[dict[str, Any]]:
 def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 7.5) -> Iterator[Any]:
     """Open a figure without a screen and write it when it is drawn."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingDependencyError('plots need the package matplotlib: '
@@ -106,6 +132,9 @@ def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 7.5
         figure.legend(loc='outside right upper', fontsize='small')
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120)
+        # Text stays text, and the same numbers give the same file.
+        with rc_context({'svg.fonttype': 'none', 'svg.hashsalt': 'gdm_motion_seg'}):
+            figure.savefig(path, dpi=120,
+                           metadata={'Date': None} if path.suffix == '.svg' else None)
     except OSError as error:
         raise InputError(f'cannot write {path}: {error.strerror}') from None

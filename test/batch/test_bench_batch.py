@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from small_jobs import small_job
 
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg_tools.bench import batch as bench
@@ -68,3 +69,15 @@ def test_a_log_that_is_being_written_is_read_as_far_as_it_goes(tmp_path):
     (tmp_path / 'runs').mkdir()
     (tmp_path / 'runs' / 'a.jsonl').write_text(json.dumps({'event': 'start'}) + '\n{"event": "e')
     assert bench.events(tmp_path) == [{'event': 'start'}]
+
+
+@pytest.mark.parametrize('every', [1, 4, 8, 40])
+def test_the_long_recordings_are_split_at_every_size(every):
+    fps = SceneOptions().fps
+    frames = bench.LONG_FRAMES * max(2, bench.LONG_REPEATS // every)
+    split = max(bench.SHORTEST_PART_S, frames / fps / bench.LONG_PARTS)
+    assert len(small_job('out', split=split).parts((frames - 1) / fps, fps)) >= 4
+    frames = max(bench.FEWEST_SEAM_FRAMES, bench.SEAM_FRAMES // every)
+    for parts in bench.SEAM_PARTS:
+        job = small_job('out', split=frames / fps / parts)
+        assert len(job.parts((frames - 1) / fps, fps)) == parts

@@ -5,38 +5,31 @@
 
 import numpy as np
 
-from gdm_motion_seg.batch.stitch import FIXED, Mapping, same_bodies, same_keypoints, Seen, stitch
+from gdm_motion_seg.batch.stitch import FIXED, Mapping, same_bodies, Seen, stitch
 
 
-def seen(labels, tracks, shift=0.0, frames=3):
-    """Return keypoints on a grid, the same in some frames."""
-    count = len(labels)
-    place = np.column_stack((np.arange(count) * 20.0 + shift, np.full(count, 7.0)))
-    return Seen(np.repeat(np.arange(frames), count), np.tile(place, (frames, 1)),
-                np.tile(tracks, frames), np.tile(labels, frames))
+def seen(labels, tracks, frames=3):
+    """Return keypoints, the same in some frames."""
+    return Seen(np.repeat(np.arange(frames), len(labels)), np.tile(tracks, frames),
+                np.tile(labels, frames))
 
 
-def test_ids_go_on_over_a_seam_by_place():
+def test_ids_go_on_over_a_seam_by_tracks():
     before = seen([0, 0, 4, 4, 9, -1], [10, 11, 12, 13, 14, 15])
-    after = seen([0, 0, 2, 2, 1, -1], [0, 1, 2, 3, 4, 5], shift=0.7)
-    labels, tracks = stitch(before, after, next_body=20, next_track=100)
-    assert labels(after.label[:6]).tolist() == [0, 0, 4, 4, 9, -1]
-    assert tracks(after.track[:6]).tolist() == [10, 11, 12, 13, 14, 15]
+    after = seen([-1, 1, 2, 2, 0, 0], [15, 14, 13, 12, 11, 10])
+    assert stitch(before, after, 20)(after.label[:6]).tolist() == [-1, 9, 4, 4, 0, 0]
 
 
 def test_what_is_new_gets_ids_that_were_never_used():
-    before = seen([0, 3], [0, 1])
-    after = seen([0, 1], [0, 1], shift=5.0)
-    labels, tracks = stitch(before, after, next_body=20, next_track=100)
+    labels = stitch(seen([0, 3], [0, 1]), seen([0, 1], [0, 2]), 20)
     assert labels([0, 1, 2, -1]).tolist() == [0, 20, 21, -1]
-    assert tracks([0, 7]).tolist() == [100, 107]
 
 
-def test_keypoints_of_other_frames_or_places_are_not_the_same():
-    before, after = seen([0, 0], [0, 1]), seen([0, 0], [0, 1], shift=3.0)
-    assert len(same_keypoints(before, after)[0]) == 0
-    later = Seen(after.stamp + 10, before.place, after.track, after.label)
-    assert len(same_keypoints(before, later)[0]) == 0
+def test_the_same_track_in_other_frames_does_not_make_bodies_the_same():
+    before, after = seen([3, 3], [0, 1]), seen([1, 1], [0, 1])
+    later = Seen(after.stamp + 10, after.track, after.label)
+    assert stitch(before, after, 20)([1]).tolist() == [3]
+    assert stitch(before, later, 20)([1]).tolist() == [20]
 
 
 def test_a_few_shared_keypoints_do_not_make_two_bodies_one():
@@ -51,10 +44,8 @@ def test_each_body_is_matched_once_and_the_world_never():
 
 
 def test_an_empty_overlap_matches_nothing():
-    empty = Seen(np.empty(0, np.int64), np.empty((0, 2)), np.empty(0, np.int64),
-                 np.empty(0, np.int64))
-    labels, _ = stitch(empty, empty, 5, 50)
-    assert labels([1]).tolist() == [5]
+    empty = seen([], [])
+    assert stitch(empty, empty, 5)([1]).tolist() == [5]
 
 
 def test_a_mapping_keeps_the_shape_and_takes_nothing():

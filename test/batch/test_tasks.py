@@ -7,6 +7,7 @@ from dataclasses import replace
 import errno
 import json
 
+import cv2
 import numpy as np
 from pyarrow import parquet
 import pytest
@@ -17,7 +18,8 @@ from gdm_motion_seg.batch.recordings import find_recordings
 from gdm_motion_seg.batch.results import Summary
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, KEPT, OTHER_CODE,
-                                        process_part, process_recording, SPLIT)
+                                        process_part, process_recording, SPLIT,
+                                        track_recording)
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import MotionPipeline
@@ -52,10 +54,12 @@ def joined(tmp_path_factory, long_bag):
     job, recording = small_job(out, split=3.5, overlap=1.5), recording_at(long_bag)
     plan = process_recording(job, recording, KEY)
     assert plan.status == SPLIT and len(plan.parts) == 3
+    for status in (DONE, KEPT):
+        assert track_recording(job, recording, KEY, plan.parts).status == status
     # Another order than that of time, as workers finish them.
-    for part in reversed(plan.parts):
-        assert process_part(job, recording, KEY, part).status == DONE
-        assert process_part(job, recording, KEY, part).status == KEPT
+    for before, part in reversed([*zip((None, *plan.parts), plan.parts)]):
+        for status in (DONE, KEPT):
+            assert process_part(job, recording, KEY, part, before).status == status
     return out, join_parts(job, recording, KEY, plan.parts)
 
 
@@ -122,21 +126,42 @@ def test_the_first_part_equals_the_run_in_one_piece(joined, whole):
     assert ours[before].equals(theirs[theirs['time'] < 3.3])
 
 
-def test_tracks_go_on_over_the_seams(joined):
-    keypoints = table(joined[0], 'keypoints', 'long').to_pandas()
-    for seam in (3.3, 6.6):
-        near = keypoints[(keypoints['time'] - seam).abs() < 0.5]
-        before, after = (set(side['track_id']) for _, side in near.groupby(near['time'] < seam))
-        assert len(before & after) > 0.3 * min(len(before), len(after))
+def test_the_tracks_of_joined_parts_are_those_of_one_piece(joined, whole):
+    ours, theirs = (table(out, 'keypoints', 'long') for out in (joined[0], whole[0]))
+    names = ['stamp', 'track_id', 'u', 'v', 'u_prev', 'v_prev']
+    assert ours.select(names).equals(theirs.select(names))
 
 
 def test_labels_of_joined_parts_are_those_of_one_piece_nearly_everywhere(joined, whole):
     from gdm_motion_seg_tools.bench.batch import label_agreement
-    share, matched = label_agreement(*(
-        parquet.ParquetFile(out / 'keypoints' / 'recording=long' / '0.parquet').read()
-        for out in (whole[0], joined[0])))
-    # Tracks are found anew in each part, so that not all of them are the same corners.
-    assert matched > 0.5 and share > 0.9
+    share, matched = label_agreement(*(table(out, 'keypoints', 'long')
+                                       for out in (whole[0], joined[0])))
+    assert matched == 1.0 and share > 0.99
+
+
+def test_only_tracks_that_a_part_still_needs_are_written_again(tmp_path, long_bag):
+    job, recording = small_job(tmp_path, split=3.5, overlap=1.5), recording_at(long_bag)
+    parts = process_recording(job, recording, KEY).parts
+    track_recording(job, recording, KEY, parts)
+    for before, part in zip((None, *parts), parts[:2]):
+        process_part(job, recording, KEY, part, before)
+    folder = tmp_path / 'parts' / 'long'
+    for file in folder.glob('*.arrow'):
+        file.unlink()
+    assert track_recording(job, recording, KEY, parts).status == DONE
+    assert [file.name.split('-')[1] for file in sorted(folder.glob('*.arrow'))] == ['0001', '0002']
+
+
+def test_a_recording_whose_size_changes_is_refused_in_parts_as_in_one_piece(tmp_path):
+    (tmp_path / 'images').mkdir()
+    for i in range(120):
+        size = (48, 64) if i < 80 else (64, 64)
+        cv2.imwrite(str(tmp_path / 'images' / f'{i:03d}.png'), np.zeros(size, np.uint8))
+    recording = recording_at(tmp_path / 'images')
+    job = small_job(tmp_path / 'out', split=2.0, overlap=1.0, fps=30.0)
+    plan = process_recording(job, recording, KEY)
+    outcome = track_recording(job, recording, KEY, plan.parts)
+    assert plan.status == SPLIT and outcome.status == FAILED and 'mixes sizes' in outcome.reason
 
 
 def test_the_summary_of_a_recording_survives_json(joined):
@@ -185,9 +210,6 @@ def test_a_problem_of_the_moment_is_raised_so_that_it_is_tried_again(tmp_path, t
         process_recording(small_job(tmp_path), recording_at(tiny_bags / 'bag0'), KEY)
 
 
-def test_parts_of_different_sizes_are_refused_as_one_piece_would(tmp_path, long_bag):
-    summaries = [Summary(frames=3, width=160, height=120), Summary(frames=3, width=80, height=60)]
-    with pytest.raises(tasks.InputError, match='mixes sizes'):
-        tasks._total(recording_at(long_bag), summaries)
+def test_parts_without_any_image_are_refused_as_one_piece_would(long_bag):
     with pytest.raises(tasks.InputError, match='no image'):
         tasks._total(recording_at(long_bag), [Summary(), Summary()])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.cli.main import main
-from gdm_motion_seg_tools.bench import davis, sfm
+from gdm_motion_seg_tools.bench import davis, footage, sfm
 from gdm_motion_seg_tools.bench.reference_tracker import ReferenceTracker
 from gdm_motion_seg_tools.synth import Renderer, scene_named
 
@@ -23,6 +23,7 @@ def test_overlap_is_intersection_over_union_and_1_where_both_are_empty():
 
 
 def test_davis_runs_on_a_folder_that_synth_made(tmp_path, monkeypatch):
+    pytest.importorskip('matplotlib', reason='--plots needs matplotlib')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(davis, 'STATIC_FRAMES', 2)
     monkeypatch.setattr(davis, 'LEFT_OUT_S', 0.4)
@@ -30,13 +31,29 @@ def test_davis_runs_on_a_folder_that_synth_made(tmp_path, monkeypatch):
                  '--size', '320x240']) == 0
     assert main(['bench', 'davis', '--data', 'set', '--json', 'out.json', '--plots', 'p']) == 0
     report = json.loads((tmp_path / 'out.json').read_text())
-    rows = {row['sequence']: row for row in report['rows']}
+    rows = {row['sequence']: row for row in report['rows'] if 'sequence' in row}
     assert rows['resting']['j'] == 1.0 and rows['resting']['mask_share'] == 0.0
     assert rows['two_movers']['j'] > 0.5
     summary = report['summary']['gdm']
     assert summary['j'] == pytest.approx((rows['resting']['j'] + rows['two_movers']['j']) / 2)
     assert {'mask_over_t500', 'static_mask_share', 'moving_calibration_error'} <= set(summary)
     assert (tmp_path / 'p' / 'two_movers.jpg').is_file()
+    bins = [row for row in report['rows'] if 'moving_share' in row]
+    assert sum(row['keypoints'] for row in bins) > 1000 and bins[0]['moving'] == '0.0 to 0.1'
+    svg = (tmp_path / 'p' / 'reliability.svg').read_text()
+    assert 'share of the keypoints that move' in svg and f'{bins[0]["keypoints"]:,}' in svg
+
+
+def test_the_reliability_is_the_share_that_moves_of_the_keypoints_in_each_tenth():
+    one, two = footage.Counts(), footage.Counts()
+    one.add_points(np.array([0.02, 0.04, 0.83, 0.87, 0.5]), np.array([0, 0, 1, 0, -1]))
+    two.add_points(np.array([0.85, 1.0]), np.array([2, 1]))
+    bins = footage.reliability_bins([one, two])
+    assert [(b.tenth, b.count, b.share) for b in bins] == [
+        (0, 2, 0.0), (8, 3, pytest.approx(2 / 3)), (9, 1, 1.0)]
+    assert [b.said for b in bins] == pytest.approx([0.03, 0.85, 1.0], abs=1e-6)
+    expected = (2 * 0.05 + 3 * abs(2 / 3 - 0.85) + 0.05) / 6
+    assert footage.calibration_error([one, two]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize('words, sentence', [

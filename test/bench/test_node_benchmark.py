@@ -4,6 +4,9 @@
 """The benchmark of the node: what it counts, and that it runs with the real one."""
 
 import argparse
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -12,8 +15,10 @@ from gdm_motion_seg_tools.synth.scene_bags import SceneOptions
 
 
 def test_latency_is_told_in_periods_of_the_camera():
-    rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None} for i in range(4)]
+    rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None, 'keypoints': 100 * i}
+            for i in range(4)]
     figures = node.summarise(rows, 30.0)
+    assert figures['keypoints'] == 100.0
     assert figures['frames_answered'] == 0.75
     assert figures['latency_p95_over_period'] == pytest.approx(3.0)
 
@@ -29,11 +34,23 @@ def test_what_looking_costs_is_told_as_a_share_of_what_it_is_without():
     assert figures == pytest.approx({'frames_answered_viewed': 0.75, 'latency_p95_viewed': 1.5})
 
 
+def test_on_one_core_threads_and_processes_share_it_and_the_others_come_back():
+    before = os.sched_getaffinity(0)
+    ask = [sys.executable, '-c', 'import os; print(len(os.sched_getaffinity(0)))']
+    with node.on_one_core():
+        assert len(os.sched_getaffinity(0)) == 1
+        assert subprocess.check_output(ask).strip() == b'1'
+    assert os.sched_getaffinity(0) == before
+
+
 def test_a_short_scene_is_played_through_the_node(monkeypatch):
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     monkeypatch.setattr(node, 'OPTIONS', SceneOptions('small_mover', 20, (320, 240), 10.0))
+    monkeypatch.setattr(node, 'LARGE', SceneOptions('small_mover', 12, (640, 360), 10.0))
     report = node.run(argparse.Namespace())
     assert len(report['rows']) == 20
+    for name in ('one_core', '1080p'):
+        assert report['summary']['gdm'][f'frames_answered_{name}'] > 0.0
     assert report['summary']['gdm']['frames_answered'] > 0.0
     assert report['summary']['gdm']['cpu_cores'] > 0.0
     assert report['summary']['gdm']['frames_answered_viewed'] > 0.0

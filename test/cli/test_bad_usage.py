@@ -4,10 +4,12 @@
 """
 What people do wrong, for each command that it can happen to.
 
-One sentence, exit code 2 (130 for Ctrl-C), no traceback, and nothing half-written is left.
+One sentence, exit code 2 (130 for Ctrl-C), no traceback, and nothing half-written is left. What
+video and bag have computed until Ctrl-C is kept.
 """
 
 from contextlib import contextmanager
+import csv
 import ctypes
 import json
 import os
@@ -22,8 +24,9 @@ import cv2
 import numpy as np
 import pytest
 
+from gdm_motion_seg.cli.interruption import stopped_by_ctrl_c
 from gdm_motion_seg.cli.main import main
-from gdm_motion_seg.io.bags import BagWriter
+from gdm_motion_seg.io.bags import BagReader, BagWriter
 from gdm_motion_seg.io.output import UNFINISHED
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
@@ -247,14 +250,14 @@ def started(*words, **options):
         process.communicate()
 
 
-def interrupted(process, begun):
+def interrupted(process, begun, number=signal.SIGINT):
     """Press Ctrl-C when something has begun; returns exit code and what was said."""
     deadline = time.monotonic() + 300
     while not begun():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, errors = process.communicate(timeout=300)
     # As a shell tells it: where the interruption hit a piece of code within exec(), Python ends
     # itself by the same signal in the end.
@@ -262,21 +265,77 @@ def interrupted(process, begun):
     return code, out + errors
 
 
-def test_ctrl_c_in_a_video_ends_it_and_leaves_nothing(here, inputs):
+def begun(folder, rows=2000):
+    """Whether a table of an unfinished folder holds rows that were written to the disk."""
+    table = folder / UNFINISHED / folder.name / 'keypoints.csv'
+    return lambda: table.exists() and table.stat().st_size > 60 * rows
+
+
+def frames_in(path):
+    """Return the numbers of the frames in a table."""
+    with path.open(newline='', encoding='utf-8') as file:
+        return {int(row['frame']) for row in csv.DictReader(file)}
+
+
+@pytest.fixture
+def long(here, inputs):
+    """Give a folder of frames that takes minutes."""
     (here / 'long').mkdir()
     for i in range(20000):
-        (here / 'long' / f'{i}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
-    unfinished = here / 'out' / UNFINISHED / 'out'
-    with started('video', 'long', '--out', 'out') as process:
-        assert interrupted(process, (unfinished / 'overlay.mp4').exists) == (130, '')
-    assert names(here) == ['in', 'long']
+        (here / 'long' / f'{i:05d}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
 
 
-def test_ctrl_c_in_a_bag_ends_it_and_leaves_nothing(here):
+def test_ctrl_c_in_a_video_keeps_what_was_computed_so_far(here, long):
+    flags = ('--masks', 'm', '--instances', 'i', '--json', 'o.json', '--html', 'o.html')
+    pytest.importorskip('av', reason='--html needs PyAV')
+    with started('video', 'long', '--out', 'out', *flags) as process:
+        code, said = interrupted(process, begun(here / 'out'))
+    document = json.loads((here / 'o.json').read_text())
+    count = document['frames']
+    assert code == 130 and document['interrupted'] is True and 5 < count < 20000
+    assert f'stopped by Ctrl-C after {count} of 20000 frames' in ' '.join(said.split())
+    assert names(here) == ['i', 'in', 'long', 'm', 'o.html', 'o.json', 'out']
+    # Every file is whole, and all of them hold the same frames.
+    for table in ('keypoints.csv', 'motions.csv'):
+        assert count - 2 * FRAMES <= max(frames_in(here / 'out' / table)) < count
+    video = cv2.VideoCapture(str(here / 'out' / 'overlay.mp4'))
+    assert video.get(cv2.CAP_PROP_FRAME_COUNT) == count
+    with BagReader(here / 'out' / 'answers') as bag:
+        assert bag.count('/motion_seg/keypoints') == count
+    for folder in ('m', 'i'):
+        masks = sorted((here / folder).glob('*.png'))
+        assert len(masks) == count and masks[-1].name == f'{count - 1:05d}.png.png'
+        assert all(cv2.imread(str(mask), cv2.IMREAD_UNCHANGED) is not None for mask in masks)
+    assert (here / 'o.html').read_text().rstrip().endswith('</html>')
+
+
+def test_ctrl_c_in_a_bag_keeps_what_was_computed_so_far(here):
     write_bag(here / 'long', pictures() * 600)
-    unfinished = here / 'out' / UNFINISHED / 'out'
-    with started('bag', 'long', '--out', 'out', '--no-video') as process:
-        assert interrupted(process, (unfinished / 'keypoints.csv').exists) == (130, '')
+    with started('bag', 'long', '--out', 'out', '--no-video', '--json', '-') as process:
+        code, said = interrupted(process, begun(here / 'out'))
+    document = json.loads(said[said.index('{'):said.rindex('}') + 1])
+    assert code == 130 and document['interrupted'] and 'stopped by Ctrl-C' in said
+    newest = max(frames_in(here / 'out' / 'keypoints.csv'))
+    assert document['frames'] - 2 * FRAMES <= newest < document['frames']
+    assert names(here) == ['in', 'long', 'out']
+
+
+def test_a_second_ctrl_c_discards_everything():
+    with pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c() as stop:
+        stop.worthwhile = True
+        signal.raise_signal(signal.SIGINT)
+        assert stop.wanted
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_before_the_first_frame_leaves_nothing():
+    with pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c():
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_sigterm_in_a_video_leaves_nothing(here, long):
+    with started('video', 'long', '--out', 'out') as process:
+        assert interrupted(process, begun(here / 'out'), signal.SIGTERM) == (143, '')
     assert names(here) == ['in', 'long']
 
 

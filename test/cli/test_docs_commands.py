@@ -57,6 +57,8 @@ NOT_RUN = {
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
     'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes many minutes',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
+    'gdm-motion-seg bench startup': 'it compiles everything twice; test/bench/test_startup.py '
+                                    'tests its parts',
     'gdm-motion-seg bench davis': 'it wants sequences with masks; test/bench/test_davis.py makes '
                                   'some',
     'gdm-motion-seg bench sfm': 'it takes minutes for each scene; test/bench/test_davis.py tests '
@@ -301,9 +303,11 @@ def run_in_workspace(words, tmp_path):
         '.git', '.venv', '__pycache__', 'demo', 'build', 'install', 'log', '.*_cache',
         '*.egg-info', '.coverage*', 'htmlcov'))
     build = 'colcon build --packages-select gdm_motion_seg'
-    script = build if words[0] == 'colcon' else f'{build} && {shlex.join(words)}'
-    subprocess.run(['bash', '-c', f'{script} && test -d install/gdm_motion_seg'], cwd=tmp_path,
-                   check=True)
+    script = shlex.join(words) if words[0] == 'colcon' else f'{build} && {shlex.join(words)}'
+    subprocess.run(['bash', '-c', script], cwd=tmp_path, check=True)
+    built = {path.name for path in (tmp_path / 'install').iterdir() if path.is_dir()}
+    tools = {'gdm_motion_seg_tools'} if 'src/gdm_motion_seg/tools' in words else set()
+    assert built == {'gdm_motion_seg', *tools}
 
 
 @pytest.mark.parametrize('command', list(dict.fromkeys(commands())))

@@ -17,8 +17,8 @@ from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 from gdm_motion_seg_tools.synth.scene_bags import IMAGE_TOPIC, INFO_TOPIC  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
-# A time budget would make the answer depend on how busy the machine is.
-SETTINGS = {'segmentation.time_budget_ms': 0.0}
+# Both would make the answer depend on how busy the machine is.
+SETTINGS = {'segmentation.time_budget_ms': 0.0, 'adapt': False}
 COMPARED = ('u', 'v', 'u_prev', 'v_prev', 'label', 'track_id', 'residual')
 
 

@@ -94,10 +94,6 @@ def test_too_few_points_have_a_reason_and_no_f(views, n):
     assert np.isfinite(motion.residual) == (n >= 4)
 
 
-def test_a_given_kappa_is_kept(views):
-    assert motion_of(views(0), kappa_px=1.7).threshold == 1.7
-
-
 def test_the_threshold_lies_between_floor_and_ceiling_that_grow_with_the_image():
     for unit in (1.0, 3.0):
         assert inlier_threshold(np.zeros(1000), unit) == 0.5 * unit

@@ -112,7 +112,7 @@ def test_a_refused_image_gets_an_empty_mask_of_its_size():
     none = Correspondences.from_arrays([], [], SIZE)
     refused = FrameResult(10**10, 10**10, 0, none, MotionSegmentation.empty(0, 'bad'),
                           reason='bad', problem=True)
-    assert masks.process(np.zeros((20, 30)), refused).shape == (20, 30)
+    assert masks.process(np.zeros((20, 30), np.uint8), refused).shape == (20, 30)
 
 
 @pytest.mark.parametrize('change', ['pause', 'size', 'back'])

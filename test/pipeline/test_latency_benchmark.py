@@ -24,7 +24,9 @@ def test_the_report_has_the_figures_that_are_promised(report):
     for key in ('frame_over_t500', 'frame_all_over_t500', 'outputs_over_t500', 'cold_over_magsac',
                 'segment_over_track', 'over_sequential_magsac', 'over_sequential_poselib',
                 'stream_error', 'cold_error', 'magsac_error', 'poselib_error',
-                'budget_overshoot_p99', 'growth_points', 'growth_pixels'):
+                'budget_overshoot_p99', 'budget_overshoot_p99_cold', 'budget_error_cold',
+                'first_over_magsac', 'first_error', 'frame_all_p95_over_t500', 'growth_motions',
+                'growth_points', 'growth_pixels'):
         assert np.isfinite(figures[key]) and figures[key] >= 0, key
 
 

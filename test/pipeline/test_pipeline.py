@@ -9,8 +9,10 @@ import pytest
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.settings import settings_of, with_flat
+from gdm_motion_seg.viz.overlay import draw_overlay
 from gdm_motion_seg_tools.synth.render import border_mask, render_scene
 
 SIZE = (320, 240)
@@ -108,8 +110,9 @@ def test_the_first_frames_wait_and_say_so(scene):
 
 BAD_IMAGES = {
     '0x0': np.zeros((0, 0, 3), np.uint8), '1x1': np.zeros((1, 1), np.uint8),
-    'float': np.zeros((240, 320)), 'two channels': np.zeros((240, 320, 2), np.uint8),
-    'text': 'no image', 'larger than allowed': np.zeros((2500, 2500), np.uint8)}
+    'larger than allowed': np.zeros((2500, 2500), np.uint8)}
+NO_IMAGES = {'float': np.zeros((240, 320)), 'two channels': np.zeros((240, 320, 2), np.uint8),
+             'text': 'no image'}
 
 
 @pytest.mark.parametrize('bad', BAD_IMAGES.values(), ids=BAD_IMAGES)
@@ -121,6 +124,18 @@ def test_a_bad_image_is_ignored_with_a_reason_and_the_next_is_answered(scene, ba
     assert not result.has_pair and len(result.correspondences) == 0
     good = pipeline.process(scene[8].image, scene[8].stamp)
     assert good.has_pair and good.segmentation.n_motions >= 1
+
+
+@pytest.mark.parametrize('array', NO_IMAGES.values(), ids=NO_IMAGES)
+def test_an_array_that_is_no_image_raises_a_sentence_and_the_next_is_answered(scene, array):
+    pipeline = MotionPipeline()
+    result = run(pipeline, scene[:8])[-1]
+    for take in (lambda: pipeline.process(array, scene[8].stamp - 1),
+                 lambda: draw_overlay(array, result),
+                 lambda: MotionMasks().process(array, result)):
+        with pytest.raises(InputError, match=r'^image must be [^\n]*$'):
+            take()
+    assert pipeline.process(scene[8].image, scene[8].stamp).has_pair
 
 
 DULL = {'black': np.zeros((240, 320, 3), np.uint8), 'white': np.full((240, 320), 255, np.uint8),
@@ -189,7 +204,7 @@ def test_a_reset_forgets_tracks_and_identities_but_gives_no_id_twice(scene):
 def test_new_settings_of_the_segmentation_keep_tracks_and_ids(scene):
     pipeline = MotionPipeline()
     before = run(pipeline, scene[:8])[-1]
-    pipeline.reconfigure(with_flat(pipeline.config, {'segmentation.max_motions': 4}))
+    pipeline.reconfigure(with_flat(pipeline.config, {'segmentation.time_budget_ms': 40.0}))
     after = run(pipeline, scene[8:9])[-1]
     assert after.has_pair
     assert after.segmentation.motions[0].id == before.segmentation.motions[0].id

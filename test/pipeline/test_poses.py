@@ -56,6 +56,14 @@ def test_the_stated_error_of_a_pose_is_of_the_size_of_its_error():
     assert np.sqrt(np.mean(np.square(ratios), axis=0)) == pytest.approx([1, 1], abs=0.6)
 
 
+def test_the_pose_is_that_of_the_members_even_if_other_points_drew_the_motion_aside():
+    pair = view()
+    aside = rotation_of(np.radians([0.3, -0.2, 0.1])) @ rotation_of(TURN)
+    pose = motion_pose(motion(300, aside, SHIFT + (0.05, -0.05, 0.0)), pair, K)
+    assert turn_between(pose.rotation, rotation_of(TURN)) < 3 * pose.rotation_error_deg < 0.15
+    assert angle(pose.translation, SHIFT) < 3 * pose.direction_error_deg
+
+
 def test_a_turning_camera_has_a_rotation_and_no_direction():
     still = motion(300, kind=MotionKind.NO_PARALLAX)
     pose = motion_pose(still, view(shift=np.zeros(3)), K)

@@ -1,13 +1,16 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Large buffers go back to the system."""
+"""Freed memory goes back to the system."""
 
 import platform
+import subprocess
+import sys
 
 import pytest
 
-from gdm_motion_seg.ros.heap import return_large_buffers
+from gdm_motion_seg.heap import keep_frame_buffers
+from gdm_motion_seg.ros.heap import ARENAS
 from gdm_motion_seg_tools.bench.faults import IMAGE_FAULTS
 
 KEYPOINTS = '/motion_seg/keypoints'
@@ -15,9 +18,42 @@ TWICE_8K = tuple(fault for fault in IMAGE_FAULTS if fault.name == '8K') * 2
 IMAGE_8K_MIB = 7680 * 4320 / 2**20
 
 
+COUNT_ARENAS = """
+import ctypes, sys, tempfile, threading
+if sys.argv[1] == 'set':
+    from gdm_motion_seg.ros.heap import share_heaps
+    share_heaps()
+libc, here = ctypes.CDLL(None), threading.Barrier(8)
+libc.fopen.restype = ctypes.c_void_p
+def allocate():
+    here.wait()
+    libc.malloc(100_000)
+    here.wait()
+threads = [threading.Thread(target=allocate) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+with tempfile.NamedTemporaryFile() as file:
+    stream = ctypes.c_void_p(libc.fopen(file.name.encode(), b'w'))
+    libc.malloc_info(0, stream)
+    libc.fclose(stream)
+    print(file.read().count(b'<heap nr='))
+"""
+"""Prints how many heaps glibc has after eight threads have allocated memory at once."""
+
+
 @pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
-def test_glibc_takes_the_threshold():
-    assert return_large_buffers()
+def test_glibc_takes_the_thresholds():
+    assert keep_frame_buffers()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
+def test_threads_share_a_few_heaps():
+    counts = {how: int(subprocess.run([sys.executable, '-c', COUNT_ARENAS, how], check=True,
+                                      stdout=subprocess.PIPE, timeout=60).stdout)
+              for how in ('set', 'not set')}
+    assert counts['set'] <= ARENAS < counts['not set']
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')

@@ -4,12 +4,14 @@
 """One declaration: the parameter file, the docs and the descriptors say what the settings say."""
 
 from pathlib import Path
+import re
 
 import pytest
 import yaml
 
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.parameter_file import parameter_file, with_table
+from gdm_motion_seg.ros.parameter_file import BEGIN, parameter_file, user_settings, with_table
+from gdm_motion_seg.ros.removed import REMOVED
 from gdm_motion_seg.settings import settings_of, to_flat
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +35,18 @@ def test_the_shipped_parameter_file_is_the_declaration():
 def test_the_table_in_the_docs_is_the_declaration():
     text = (ROOT / 'docs' / 'ros.md').read_text()
     assert with_table(text) == text, AGAIN
+
+
+def test_at_most_24_parameters_are_in_the_tables_of_the_user():
+    text = (ROOT / 'docs' / 'ros.md').read_text()
+    tables = text[text.index(BEGIN):text.index('### Methods of the paper')]
+    names = re.findall(r'^\| `([a-z_.]+)` ', tables, re.MULTILINE)
+    assert len(names) <= 24
+    assert sorted(names) == sorted(setting.name for setting in user_settings())
+
+
+def test_no_parameter_that_exists_is_called_removed():
+    assert not REMOVED.keys() & {setting.name for setting in SETTINGS}
 
 
 def test_the_parameter_file_holds_the_defaults():

@@ -470,6 +470,25 @@ def test_what_the_middleware_refuses_ends_the_node_with_one_sentence_and_code_2(
     assert 'Traceback' not in node.output()
 
 
+def test_a_node_starts_with_an_old_parameter_file_and_names_what_was_removed(session, tmp_path):
+    old = tmp_path / 'old.yaml'
+    old.write_text('/**:\n  ros__parameters:\n    autostart: false\n    publish_motions: true\n'
+                   '    stream:\n      hold_frames: 4\n'
+                   '    tracking:\n      frame_gap_s: 0.4\n      frame_gap: 7\n')
+    with NodeProcess(log=tmp_path / 'log',
+                     arguments=['--params-file', str(old), '-r', '__ns:=/old']) as node:
+        from rcl_interfaces.srv import GetParameters
+        names = ['tracking.frame_gap', 'tracking.gap_s']
+        values = session.call(GetParameters, '/old/motion_seg/get_parameters',
+                              GetParameters.Request(names=names), 180).values
+        assert values[0].integer_value == 7
+        assert values[1].double_value == NodeConfig().tracking.gap_s
+        assert node.stop() == 0
+    for name in ('publish_motions', 'stream.hold_frames', 'tracking.frame_gap_s'):
+        assert f"the parameter '{name}' does not exist any more: " in node.output()
+    assert 'its new name is tracking.gap_s; its value is ignored' in node.output()
+
+
 def test_the_shipped_parameter_file_is_taken(session, tmp_path):
     from gdm_motion_seg.resources import resource
     path = resource('config', 'motion_seg.yaml')

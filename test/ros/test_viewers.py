@@ -7,10 +7,13 @@ from contextlib import contextmanager
 import sys
 import threading
 
+import cv2
 import numpy as np
 import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
+
+from sensor_msgs.msg import Image  # noqa: E402, I100
 
 from gdm_motion_seg.errors import InputError  # noqa: E402
 from gdm_motion_seg.geometry.correspondences import Correspondences  # noqa: E402
@@ -21,11 +24,11 @@ from gdm_motion_seg.msgs.motions import motions_cloud  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.pipeline import FrameResult  # noqa: E402
 from gdm_motion_seg.ros import listener, rviz  # noqa: E402
-from gdm_motion_seg.ros.process import dds_here  # noqa: E402
+from gdm_motion_seg.ros.process import dds_here, NodeProcess  # noqa: E402
 from gdm_motion_seg.segmentation.result import (  # noqa: E402
     Motion, MotionKind, MotionSegmentation)
 from gdm_motion_seg.view.feeds import node_sights  # noqa: E402
-from gdm_motion_seg_tools.ros.session import Session  # noqa: E402
+from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
 NONE = np.full((3, 3), np.nan)
 LONG_S = 60.0
@@ -108,6 +111,40 @@ def test_the_page_can_listen_to_a_node(other_end):
     body, = pictures[-1].moment.bodies
     assert (body.id, body.count, body.speed) == (3, 4, pytest.approx(5.0))
     assert pictures[-1].moment.size == (64, 48)
+
+
+def test_the_page_shows_what_the_real_node_answers(session, scene, tmp_path):
+    images = session.node.create_publisher(Image, 'image', 1)
+    settings = {**scene.settings, 'image_reliability': 'reliable', 'drawing_rate_hz': 1000.0}
+    with NodeProcess(settings, log=tmp_path / 'log') as node, dds_here():
+        assert wait_until(images.get_subscription_count, 180), node.output()
+        with listener.NodeListener('motion_seg') as heard:
+            feed, sights, index = node_sights(heard.frames()), [], iter(range(10**6))
+
+            def send():
+                # The same frames again and again, with a clock that goes on.
+                number = next(index)
+                moment = scene.moment(ros_types(), number % len(scene.frames))
+                message = moment.message()
+                message.header = header_of(ros_types(), 10**9 + number * 10**8, 'camera')
+                images.publish(message)
+
+            with publishing(session.node, send):
+                while sum(bool(sight.jpeg()) for sight in sights[-8:]) < 2 or not any(
+                        sight.moment.bodies for sight in sights):
+                    sights.append(next(feed))
+                    assert len(sights) < 600, node.output()
+        assert node.stop() == 0
+    session.node.destroy_publisher(images)
+    stamps = [sight.moment.stamp for sight in sights]
+    assert stamps == sorted(set(stamps))
+    pictured = [sight for sight in sights if sight.jpeg()]
+    assert {sight.moment.size for sight in pictured} == {(320, 240)}
+    picture = cv2.imdecode(np.frombuffer(pictured[-1].jpeg(), np.uint8), cv2.IMREAD_COLOR)
+    assert picture.shape == (240, 320, 3)
+    bodies = [body for sight in sights for body in sight.moment.bodies]
+    assert all(body.id > 0 and 0.5 < body.moving <= 1.0 and body.speed > 0 for body in bodies)
+    assert any(sight.moment.world > 50 for sight in sights)
 
 
 def test_a_node_that_is_not_there_is_one_sentence(other_end, monkeypatch):

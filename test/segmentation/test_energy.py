@@ -106,18 +106,6 @@ def test_pruning_removes_wrong_members_that_hide_each_other(pair, problem, motio
     assert (labels[~wrong] < 0).mean() < 0.05
 
 
-def test_the_world_given_as_costs_is_label_0_and_is_not_fitted(pair):
-    world = np.where(pair.truth == 0, 0.5, 20.0)
-    points = Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size)
-    problem = pose_problem(points, world=world)
-    motions = np.tile(np.eye(4, 3), (1, 1, 1))
-    labels = np.where(pair.truth == 0, 0, -1)
-    found, kept, costs, _ = energy.descend(problem, labels, motions, WEIGHTS, 4, 0)
-    assert (kept == motions).all()
-    assert np.allclose(costs[0] / costs[0, 0], world / world[0])
-    assert (found[pair.truth == 0] == 0).mean() > 0.95
-
-
 def test_parts_of_a_motion_that_are_not_connected_are_counted():
     x = np.column_stack([np.r_[np.arange(12.0), 300.0 + np.arange(12.0)], np.tile([0, 3], 12)])
     problem = pose_problem(Correspondences.from_arrays(x, x + 1.0, (640, 480)))

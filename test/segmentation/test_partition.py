@@ -54,6 +54,17 @@ def test_a_single_track_that_contradicts_the_world_is_a_wrong_match():
     assert parts.labels[7] == OUTLIER and parts.n_bodies == 0
 
 
+def test_a_side_of_a_body_that_the_world_explains_as_well_stays_with_it():
+    rng = np.random.default_rng(0)
+    window, label, doubt = scene(rng, (patch_points(120, rng, side=200), UP))
+    side = (label == 1) & (window.x[:, 0] > 330)
+    doubt[side] = 0.5
+    new = parts_of(window, doubt)
+    known = parts_of(window, doubt, np.where(label == 1, 1, WORLD))
+    assert (known.labels[side] == 1).mean() > 0.9
+    assert (new.labels[side] == 1).mean() < 0.9
+
+
 def test_two_bodies_that_move_apart_are_two():
     rng = np.random.default_rng(0)
     window, label, doubt = scene(rng, (patch_points(25, rng, (200, 240)), UP),

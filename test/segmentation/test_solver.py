@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search: what it finds, from proposals, from the last frame, from a given world."""
+"""The search: what it finds, from proposals and from covers."""
 
 import time
 
@@ -15,12 +15,12 @@ from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, S
 from gdm_motion_seg.segmentation.solver import Solver
 
 
-def pose(pair, **options):
-    return pose_problem(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size), **options)
+def pose(pair):
+    return pose_problem(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
 
 
-def solve(problem, weights=Weights(), groups=(), **options):
-    return Solver(problem, weights, np.random.default_rng(0), **options).partition(groups)
+def solve(problem, weights=Weights(), **options):
+    return Solver(problem, weights, np.random.default_rng(0), **options).partition()
 
 
 @pytest.mark.parametrize('n_motions', [1, 2, 3])
@@ -45,44 +45,6 @@ def test_the_same_seed_gives_the_same_partition(pair_of):
     problem = pose(pair_of(3, 0, outliers=0.2))
     one, other = solve(problem), solve(problem)
     assert (one.labels == other.labels).all() and one.energy == other.energy
-
-
-def test_the_labels_of_the_last_frame_are_kept_where_they_fit(pair_of, right):
-    pair = pair_of(3, 0, outliers=0.1)
-    previous = np.where(np.arange(len(pair)) % 3 == 0, -1, pair.truth)
-    found = solve(pose(pair, previous=previous))
-    assert found.n_motions == 3
-    own = found.labels >= 0
-    assert (found.labels[own] == pair.truth[own]).mean() > 0.95
-
-
-def test_staying_with_the_last_label_is_a_term_of_the_energy(pair_of):
-    pair = pair_of(2, 0)
-    previous = pair.truth.copy()
-    previous[pair.truth == 1] = 0
-    free = solve(pose(pair, previous=previous), Weights(stay=0.0))
-    bound = solve(pose(pair, previous=previous), Weights(stay=1e3))
-    assert free.n_motions == 2
-    assert (bound.labels == previous).all()
-
-
-def test_a_still_camera_has_a_world_without_motion(pair_of, right):
-    pair = pair_of(2, 0, noise=0.2)
-    still = pair.truth == 0
-    x2 = np.where(still[:, None], pair.x1 + 0.1, pair.x2)
-    flow = np.linalg.norm(x2 - pair.x1, axis=1)
-    points = Correspondences.from_arrays(pair.x1, x2, pair.image_size)
-    found = solve(pose_problem(points, world=0.5 * (flow / 0.3) ** 2))
-    assert (found.labels[still] == 0).mean() > 0.95
-    assert (found.labels[~still] == 1).mean() > 0.9
-
-
-def test_a_group_is_tried_as_a_motion(pair_of):
-    pair = pair_of(2, 0)
-    group = np.flatnonzero(pair.truth == 1)
-    found = solve(pose(pair), groups=[group], effort=0.02)
-    assert found.n_motions == 2
-    assert len(np.unique(found.labels[group])) == 1
 
 
 def test_a_deadline_that_has_passed_still_gives_labels(pair_of):

@@ -70,6 +70,18 @@ def test_tracks_of_bodies_hardly_vote():
     assert np.median(doubt[label == 1]) > SUSPICIOUS > np.median(doubt[label == 0])
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_a_large_body_does_not_bend_the_pose_of_the_world(seed):
+    # A body in front that goes nearly the camera's way: a pose in between explains most of both.
+    rng = np.random.default_rng(seed)
+    window, label = window_of([(world_points(600, rng), (-0.5, 0.05, -1.0)),
+                               (patch_points(330, rng, side=340, depth=3.0), (-0.3, 0.1, -0.5))],
+                              rng)
+    doubt = doubt_of(window)
+    assert np.median(doubt[label == 0]) < 0.3
+    assert np.median(doubt[label == 1]) > 5.0
+
+
 def test_too_few_tracks_say_nothing():
     rng = np.random.default_rng(0)
     window, _ = window_of([(world_points(12, rng), FORWARD)], rng)

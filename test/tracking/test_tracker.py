@@ -40,6 +40,13 @@ def test_a_gap_in_seconds_takes_the_frame_nearest_to_it(wall):
     assert [f.gap for f in frames[4:]] == [3, 3, 3, 3]
 
 
+@pytest.mark.parametrize('gap_s', [TrackingConfig().gap_s, 0.1])
+def test_a_gap_in_frames_wins_over_the_gap_in_seconds(wall, gap_s):
+    tracker = FeatureTracker(TrackingConfig(gap_s=gap_s, frame_gap=2))
+    frames = run(tracker, map(wall().frame, range(8)))
+    assert [f.gap for f in frames[2:]] == [2] * 6
+
+
 def test_a_large_gap_follows_what_two_frames_alone_could_not(wall):
     scene = wall(step=(7.0, 0.0))
     frames = run(FeatureTracker(TrackingConfig(frame_gap=16)), map(scene.frame, range(18)))
@@ -205,9 +212,11 @@ def test_images_above_vga_are_searched_for_corners_at_a_smaller_size(wall):
     assert np.median(np.abs(c.x2 - c.x1 - scene.displacement(2))) < 0.1
 
 
-def test_images_above_the_largest_side_are_tracked_smaller_and_told_in_their_own_pixels(wall):
+def test_large_images_are_tracked_at_a_smaller_size_and_positions_are_those_of_the_image(
+        wall, monkeypatch):
     scene = wall(size=(640, 480), step=(6.0, -4.0))
-    tracker = FeatureTracker(TrackingConfig(frame_gap=2, max_side=320))
+    monkeypatch.setattr('gdm_motion_seg.tracking.tracker.MAX_SIDE', 320)
+    tracker = FeatureTracker(TrackingConfig(frame_gap=2))
     c = run(tracker, map(scene.frame, range(4)))[-1].window.pair
     assert c.image_size == (640, 480) and c.x2[:, 0].max() > 500
     assert np.median(np.abs(c.x2 - c.x1 - scene.displacement(2))) < 0.2

@@ -124,6 +124,22 @@ def test_the_page_survives_a_change_of_size_and_a_stream_that_stops(page):
     page.wait_for('document.getElementById("note").textContent.includes("ended")')
 
 
+def test_time_goes_on_when_a_recording_is_played_again(page):
+    server = PageServer(about('test', PipelineConfig(), True, 30.0))
+    try:
+        page.open(server.address)
+        for index, bodies in ((50, (1,)), (51, (1,)), (0, (2,)), (1, (2,))):
+            server.show(sight_at(index, bodies=bodies))
+        page.wait_for('moments.length === 4')
+        times = page.value('moments.map(moment => moment.t)')
+        assert times == pytest.approx([0.0, 0.1, 0.1, 0.2])
+        spans = page.value('[...bodies.values()].map(b => [b.spans.length, b.first, b.last])')
+        assert spans == [[1, 0, pytest.approx(0.1)], [1, pytest.approx(0.1), pytest.approx(0.2)]]
+        assert page.complaints == []
+    finally:
+        server.close()
+
+
 def test_no_text_of_the_data_is_run_as_a_script(page):
     evil = '</script><script>document.title = "owned"</script><img src=x onerror="alert(1)">'
     server = PageServer(about(evil, PipelineConfig(), True, 30.0))

@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What each term of the energy is worth: one is switched off at a time, on the data sets.
+What each mechanism is worth: one is switched off at a time, on the data sets and on footage.
 
-The solver runs alone, without the geometry of the motions, on random pairs of every data set that
-the folder of --data holds. The other terms keep their weights, so a figure tells what is lost when
-a term is left out, not what a model without it could reach with weights of its own.
+On data sets the pair solver runs alone, without the geometry of the motions, on random pairs. On
+footage every clip is tracked once, and its windows are segmented again for every variant. What is
+left keeps its constants, so a figure tells what is lost when a mechanism is left out, not what a
+model without it could reach with constants of its own.
 """
 
 import argparse
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 import time
+from types import ModuleType
+from unittest.mock import patch
 import zlib
 
 import numpy as np
@@ -20,14 +24,20 @@ from rich.progress import track
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.pipeline import MotionPipeline
+from gdm_motion_seg.ros.config import NodeConfig
+from gdm_motion_seg.segmentation import constants, focal, stream, world
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.solver import Solver
 from gdm_motion_seg.threads import limit_threads
+from gdm_motion_seg.tracking.window import TrackedFrame
 from gdm_motion_seg_tools.bench.benchmark import AUTO, GIVEN, Row
+from gdm_motion_seg_tools.bench.footage import add_frame, Counts, of_pipeline, summary_of
 from gdm_motion_seg_tools.bench.metrics import error_percent
 from gdm_motion_seg_tools.bench.registry import BENCHMARKS
 from gdm_motion_seg_tools.bench.report import make_report, Report
+from gdm_motion_seg_tools.datasets.footage import Clip, read_footage
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 DATA_SETS = ('hopkins155', 'adelaide', 'kt3dmoseg')
@@ -39,12 +49,32 @@ VARIANTS = {
     'no dimension': W._replace(dimension=0.0),
     'dimension without null': W._replace(null=0.0, dimension=(1.0 - W.null) * W.dimension),
     'no smoothness': W._replace(smoothness=0.0),
+    'no coding': W._replace(coding=0.0),
+    'noise as assumed': W._replace(most_noise=W.least_noise),
+    'no price of size': W._replace(size=0.0),
     'no price of bodies': W._replace(body=0.0, motion=W.motion + W.body),
     'no heavy tail': W._replace(tail=1e6),
     'no loose rounds': W._replace(loose=1.0),
     'no price': W._replace(motion=0.0, body=0.0),
 }
-"""What is left out, and the weights without it."""
+"""What is left out of the energy of a pair, and the weights without it."""
+STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
+    'stream': [],
+    'stream, no dimension': [(constants, 'DIMENSION', 0.0)],
+    'stream, no smoothness': [(constants, 'SMOOTHNESS', 0.0)],
+    'stream, no staying': [(constants, 'STAY', 0.0)],
+    'stream, one price': [(constants, 'FIRST_PRICE', constants.PRICE)],
+    'stream, no memory': [(stream, 'MEMORY_S', 1e-6)],
+    'stream, smooth world only': [(world, 'DEPTH_GAIN', 1e9)],
+    'stream, rigid world only': [(world, 'DEPTH_GAIN', 1e-9)],
+    'stream, any parallax': [(world, 'BEHIND_PX', 1e9)],
+    'stream, no relief': [(world, 'RELIEF', 0.0)],
+    'stream, all refine the pose': [(world, 'FIT_CAP', 1e3)],
+    'stream, bodies vote': [(world, 'BODY_WEIGHT', 1.0)],
+    'stream, near ground is guilty': [(world, 'NEAR_GROUND', 2.0)],
+    'stream, focal length as guessed': [(focal, 'EVIDENCE', 1e9)],
+}
+"""What is left out of the stream, and the constants without it."""
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -53,14 +83,41 @@ def run(args: argparse.Namespace) -> Report:
         raise InputError('ablation needs --data DIR, a folder that holds data sets')
     limit_threads(1)
     pairs = chosen_pairs(args.data, args.every)
-    if not pairs:
-        raise InputError(f'{args.data} holds none of {", ".join(DATA_SETS)}')
+    clips = read_footage(args.data)[::args.every]
+    if not pairs and not clips:
+        raise InputError(f'{args.data} holds neither footage nor any of {", ".join(DATA_SETS)}')
     tasks = [(name, weights, data_set, pair) for name, weights in VARIANTS.items()
              for data_set, pair in pairs]
-    rows = [row for name, weights, data_set, pair in track(tasks, 'ablation')
+    rows = [row for name, weights, data_set, pair in track(tasks, 'pairs')
             for row in measure(name, weights, data_set, pair)]
-    return make_report('ablation', {name: summarise(
-        [row for row in rows if row['method'] == name]) for name in VARIANTS}, rows)
+    summary = {name: summarise([row for row in rows if row['method'] == name])
+               for name in VARIANTS}
+    measured = [(clip, segment_clip(clip)) for clip in track(clips, 'footage')]
+    if measured:
+        summary |= summary_of(measured, list(STREAM_VARIANTS))
+    return make_report('ablation', summary, rows)
+
+
+def segment_clip(clip: Clip) -> dict[str, Counts]:
+    """Track a clip once, and segment it with every variant of the stream."""
+    tracker = MotionPipeline(NodeConfig())
+    tracked = [(frame.index, tracker.track(frame.image, frame.stamp)) for frame in clip]
+    return {name: count_clip(clip, tracked, changes)
+            for name, changes in STREAM_VARIANTS.items()}
+
+
+def count_clip(clip: Clip, tracked: Sequence[tuple[int, TrackedFrame]],
+               changes: Sequence[tuple[ModuleType, str, float]]) -> Counts:
+    """Segment the windows of a clip with changed constants and compare them with the truth."""
+    counts, pipeline = Counts(), MotionPipeline(NodeConfig())
+    with ExitStack() as stack:
+        for module, name, value in changes:
+            stack.enter_context(patch.object(module, name, value))
+        for index, frame in tracked:
+            result = pipeline.segment(frame)
+            if result.has_pair:
+                add_frame(counts, clip, index, result, of_pipeline(result))
+    return counts
 
 
 def chosen_pairs(folder: Path, every: int) -> list[tuple[str, LabelledPair]]:

@@ -26,7 +26,9 @@ import time
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import psutil
+from scipy.spatial import cKDTree
 
 from gdm_motion_seg.cli import console
 from gdm_motion_seg.cli.batch import needs_extra
@@ -36,6 +38,8 @@ from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.report import make_report, Report
 from gdm_motion_seg_tools.synth.scene_bags import IMAGE_TOPIC, SceneOptions, write_scene
+
+Ints = npt.NDArray[np.int64]
 
 TOPIC = f'{IMAGE_TOPIC}/compressed'
 SIZE = (320, 240)
@@ -47,7 +51,16 @@ SHORT_FRAMES, SHORT_REPEATS = 60, 3
 LONG_FRAMES, LONG_REPEATS = 300, 20
 """Rendered frames of a bag, and how often they are played forth and back."""
 LONG_SCENE = 'small_mover'
-LONG_PARTS = 2
+LONG_PARTS, SHORTEST_PART_S = 10, 5.0
+"""In full size, parts of 20 s, the default; shorter recordings have parts of more than twice the
+overlap."""
+SEAM_SCENES = ('small_mover', 'two_movers')
+SEAM_PARTS = (2, 4)
+SEAM_FRAMES, FEWEST_SEAM_FRAMES = 900, 600
+"""Recordings, parts and length for the agreement over seams: scenes that go on, with the camera's
+calibration; parts must be at least twice as long as their overlap."""
+SAME_PLACE_PX = 2.0
+"""Keypoints of a frame that are each other's nearest within this distance are the same."""
 FAULT_SPLIT_S = 10.0
 KILL_AFTER_S = 1.0
 """A worker is killed so long after it began a part."""
@@ -74,9 +87,12 @@ def run(args: argparse.Namespace) -> Report:
         bag_loop(bags[:1], folder / 'compile')
         summary, rows = measure_speed(bags, folder)
         split, split_rows = measure_split(long, folder, summary)
+        n_frames = max(FEWEST_SEAM_FRAMES, SEAM_FRAMES // args.every)
+        seams, seam_rows = measure_seams(folder, n_frames)
         faults, fault_rows = measure_faults(bags, long, folder)
-        summary |= split | faults | measure_projection(folder)
-    return make_report('batch', {'batch': summary}, rows + split_rows + fault_rows)
+        summary |= split | seams | faults | measure_projection(folder)
+        summary['load'] = os.getloadavg()[0]
+    return make_report('batch', {'batch': summary}, rows + split_rows + seam_rows + fault_rows)
 
 
 def note(text: str) -> None:
@@ -179,21 +195,47 @@ def cpu_of_children() -> float:
 def measure_split(long: Path, folder: Path, speed: dict[str, float]
                   ) -> tuple[dict[str, float], list[Row]]:
     """Compare a long recording in one piece on one worker with parts on two."""
-    from pyarrow import parquet
     seconds = frames_of(long) / SceneOptions().fps
     piece, parts = folder / 'piece', folder / 'parts'
+    split = f'{max(SHORTEST_PART_S, seconds / LONG_PARTS):.3f}'
     rows = [measured('piece', lambda: batch([long], piece, 1, '--split', '0'), piece),
-            measured('parts', lambda: batch([long], parts, 2, '--split',
-                                            f'{seconds / LONG_PARTS:.0f}'), parts)]
+            measured('parts', lambda: batch([long], parts, 2, '--split', split), parts)]
     wall, path = (rows[0][key] / rows[1][key] for key in ('seconds', 'path_seconds'))
-    tables = [parquet.ParquetFile(out / 'keypoints' / f'recording={long.name}'
-                                  / '0.parquet').read() for out in (piece, parts)]
-    agreement, matched = label_agreement(*tables)
-    summary = summaries(parts)[long.name]
     return {'split_speedup_share': wall / speed['loop_speedup'], 'split_speedup': wall,
             'split_speedup_share_cpu': path / speed['loop_speedup_cpu'],
-            'split_label_agreement': agreement, 'split_matched': matched,
-            'split_parts': float(summary['parts']), 'long_seconds': seconds}, rows
+            'split_parts': float(summaries(parts)[long.name]['parts']),
+            'long_seconds': seconds}, rows
+
+
+def measure_seams(folder: Path, n_frames: int) -> tuple[dict[str, float], list[Row]]:
+    """Compare the labels of recordings in parts with those of one piece; the worst counts."""
+    rows: list[Row] = []
+    for scene in SEAM_SCENES:
+        options, bag = SceneOptions(scene, n_frames, SIZE), folder / f'seams_{scene}'
+        write_scene(bag, options)
+        seconds = n_frames / options.fps
+        for parts in (1, *SEAM_PARTS):
+            note(f'seams: {scene}, parts: {parts}')
+            out = folder / f'seams_{scene}_{parts}'
+            split = seconds / parts if parts > 1 else 0.0
+            batch([bag], out, 2, '--split', f'{split:.3f}')
+            if parts == 1:
+                whole = keypoints_in(out, bag)
+                continue
+            agreement, matched = label_agreement(whole, keypoints_in(out, bag))
+            rows.append({'measurement': 'seams', 'scene': scene, 'parts': parts,
+                         'found_parts': summaries(out)[bag.name]['parts'], 'seconds': seconds,
+                         'agreement': agreement, 'matched': matched})
+    figures = {f'split_label_agreement_{row["scene"]}_{row["parts"]}': float(row['agreement'])
+               for row in rows}
+    return {'split_label_agreement': min(figures.values()),
+            'split_matched': min(float(row['matched']) for row in rows), **figures}, rows
+
+
+def keypoints_in(out: Path, bag: Path) -> Any:
+    """Read the keypoints of a recording in a data set."""
+    from pyarrow import parquet
+    return parquet.ParquetFile(out / 'keypoints' / f'recording={bag.name}' / '0.parquet').read()
 
 
 def timed(call: Callable[[], None]) -> float:
@@ -233,16 +275,13 @@ def label_agreement(one: Any, other: Any) -> tuple[float, float]:
     at a seam counts as wrong from there on. Returns the share of equal labels, and the share of
     the keypoints of the first table that have a partner.
     """
-    from gdm_motion_seg.batch.stitch import FIXED, same_keypoints, Seen
+    from gdm_motion_seg.batch.stitch import FIXED
     from scipy.optimize import linear_sum_assignment
-    first, second = (Seen(
-        table['stamp'].to_numpy(), np.column_stack((table['u'], table['v'])).astype(np.float64),
-        table['track_id'].to_numpy(), table['label'].to_numpy().astype(np.int64))
-        for table in (one, other))
-    i, j = same_keypoints(first, second)
+    i, j = same_keypoints(one, other)
     if not len(i):
         return 0.0, 0.0
-    ours, theirs = first.label[i], second.label[j]
+    ours, theirs = (table['label'].to_numpy()[rows].astype(np.int64)
+                    for table, rows in ((one, i), (other, j)))
     ids, rows = np.unique(ours, return_inverse=True)
     other_ids, columns = np.unique(theirs, return_inverse=True)
     shared = np.zeros((len(ids), len(other_ids)))
@@ -251,7 +290,24 @@ def label_agreement(one: Any, other: Any) -> tuple[float, float]:
     same = {int(other_ids[c]): int(ids[r]) for r, c in chosen if shared[r, c] > 0} | FIXED
     nowhere = np.iinfo(np.int64).min
     renamed = np.array([same.get(label, nowhere) for label in other_ids.tolist()])[columns]
-    return float(np.mean(renamed == ours)), len(i) / max(1, len(first.stamp))
+    return float(np.mean(renamed == ours)), len(i) / max(1, one.num_rows)
+
+
+def same_keypoints(one: Any, other: Any) -> tuple[Ints, Ints]:
+    """Return the rows of keypoints of the same frame that are each other's nearest."""
+    stamps, places = ([table['stamp'].to_numpy() for table in (one, other)],
+                      [np.column_stack((table['u'], table['v'])) for table in (one, other)])
+    found: list[tuple[Ints, Ints]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for stamp in np.intersect1d(*stamps):
+        i, j = (np.flatnonzero(own == stamp) for own in stamps)
+        tree_i, tree_j = cKDTree(places[0][i]), cKDTree(places[1][j])
+        distance, nearest = tree_j.query(places[0][i], distance_upper_bound=SAME_PLACE_PX)
+        near = np.flatnonzero(np.isfinite(distance))
+        _, back = tree_i.query(places[1][j[nearest[near]]])
+        mutual = near[back == near]
+        found.append((i[mutual], j[nearest[mutual]]))
+    rows, other_rows = zip(*found)
+    return np.concatenate(rows), np.concatenate(other_rows)
 
 
 # -- faults ----------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ class Benchmark:
     """What the data set calls its folder, where that is not the name of the benchmark."""
     headline: tuple[str, ...] = ()
     """Keys of the table on the screen where there are too many; all of them if empty."""
+    product: Callable[[], tuple[dict[str, float], list[Row]]] | None = None
+    """Give figures that only this package's pipeline has, and their rows; measured when all
+    pairs are."""
 
 
 def common_row(pair: LabelledPair, prediction: Prediction) -> Row:

@@ -23,8 +23,10 @@ from gdm_motion_seg_tools.bench.report import (
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, unique_names
 
 MEASUREMENTS = ('footage', 'davis', 'sfm', 'ablation', 'batch', 'engine', 'latency', 'node',
-                'paper', 'soak')
-"""Benchmarks of the running system; each is a module of this room with ``run(args) -> Report``."""
+                'paper', 'soak', 'startup')
+"""Benchmarks of the running system; each is a module here with ``run(args) -> Report``."""
+OWN = 'gdm'
+"""The method of this package."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +115,12 @@ def run_benchmark(args: argparse.Namespace) -> Report:
         if args.fresh:
             cache.unlink(missing_ok=True)
     rows = run_tasks(plan(args.name, methods, pairs, args.seeds), args.jobs, cache)
-    return make_report(args.name, summary_of(benchmark, methods, rows), rows)
+    summary = summary_of(benchmark, methods, rows)
+    if benchmark.product is not None and OWN in methods and not args.pairs and args.every == 1:
+        figures, more = benchmark.product()
+        summary[OWN] |= figures
+        rows = [*rows, *more]
+    return make_report(args.name, summary, rows)
 
 
 def summary_of(benchmark: Benchmark, methods: list[str], rows: list[Row],

@@ -27,10 +27,11 @@ from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.footage import (
-    add_mask_frame, calibration_error, Counts, measure_clip, of_pipeline, summarise_masks)
+    add_mask_frame, calibration_error, Counts, measure_clip, of_pipeline, reliability_bins,
+    summarise_masks, write_reliability)
 from gdm_motion_seg_tools.bench.reference_tracker import ReferenceTracker
 from gdm_motion_seg_tools.bench.report import make_report, Report
-from gdm_motion_seg_tools.datasets.footage import Clip, MaskClip, read_footage
+from gdm_motion_seg_tools.datasets.footage import MaskClip, read_footage
 from gdm_motion_seg_tools.synth.render import render_scene
 
 LEFT_OUT_S = 1.0
@@ -109,20 +110,28 @@ def run(args: argparse.Namespace) -> Report:
     rows = [m.row(clip.name) for m, clip in zip(measured, masked)]
     rows += [{'sequence': f'rendered {name}', 'mask_share': share}
              for name, share in static.items()]
-    return make_report('davis', {'gdm': summarise(measured, others, static)}, rows)
+    kitti = [measure_clip(clip, ['gdm'], None)['gdm'] for clip in others]
+    every = [*(m.counts for m in measured), *kitti]
+    rows += [b.row() for b in reliability_bins(every)]
+    if args.plots:
+        write_reliability(args.plots, every)
+    return make_report('davis', {'gdm': summarise(measured, every, static)}, rows)
 
 
-def summarise(measured: Sequence[Measured], others: Sequence[Clip], static: dict[str, float]
+def summarise(measured: Sequence[Measured], every: list[Counts], static: dict[str, float]
               ) -> dict[str, float]:
-    """Return the summary: means over sequences, medians of times over all frames."""
+    """
+    Return the summary: means over sequences, medians of times over all frames.
+
+    ``every`` holds the counts of all clips, those without masks too.
+    """
     mask = float(np.median([s for m in measured for s in m.mask_s]))
     tracker = float(np.median([s for m in measured for s in m.tracker_s]))
     counts = [m.counts for m in measured]
-    kitti = [measure_clip(clip, ['gdm'], None)['gdm'] for clip in others]
     overlaps = [_mean(m.overlaps) for m in measured]
     return {
         'j': _mean(overlaps), 'j_worst': min(overlaps), **summarise_masks(counts),
-        'moving_calibration_error': calibration_error([*counts, *kitti]),
+        'moving_calibration_error': calibration_error(every),
         'mask_over_t500': mask / tracker, 'mask_ms': 1e3 * mask, 't500_ms': 1e3 * tracker,
         'static_mask_share': _mean([static[name] for name in STATIC_SCENES]),
         'static_mask_share_worst': max(static[name] for name in STATIC_SCENES),

@@ -49,7 +49,7 @@ def _errors_per_pair(rows: Sequence[Row], mode: str) -> dict[str, list[float]]:
     for row in rows:
         if row['mode'] == mode and np.isfinite(row['error']):
             values.setdefault(row['method'], {}).setdefault(row['pair'], []).append(row['error'])
-    pairs = list(dict.fromkeys(row['pair'] for row in rows))
+    pairs = list(dict.fromkeys(row['pair'] for row in rows if row['mode'] == mode))
     return {method: [float(np.median(by_pair[p])) if p in by_pair else float('nan') for p in pairs]
             for method, by_pair in values.items()}
 

@@ -23,6 +23,7 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.viz.overlay import draw_overlay
+from gdm_motion_seg.viz.plots import plot_reliability
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.methods.registry import METHODS
 from gdm_motion_seg_tools.bench.metrics import match_motions
@@ -39,6 +40,8 @@ FOUND = 0.5
 """Recall and purity of a body that is found; also the share of a mover that is said to move."""
 MOVES = 0.5
 """``moving`` above which a keypoint is said to move."""
+RELIABILITY = 'reliability.svg'
+"""File of the plot of ``moving`` against the share that moves."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +98,8 @@ class Counts:
     last_id: dict[int, int] = field(default_factory=dict)
     reliability: Counter[tuple[int, bool]] = field(default_factory=Counter)
     """Keypoints by tenth of ``moving`` and by truth."""
+    said: Counter[int] = field(default_factory=Counter)
+    """Sum of ``moving`` in each tenth, in millionths."""
 
     def add_points(self, moving: FloatArray, truth: IntArray) -> None:
         """Compare which keypoints are said to move with which do."""
@@ -106,6 +111,8 @@ class Counts:
         self.rest += int((~said & ~moves).sum())
         tenth = np.minimum((moving[known] * 10).astype(int), 9)
         self.reliability.update(zip(tenth.tolist(), moves.tolist()))
+        sums = np.bincount(tenth, 1e6 * moving[known], minlength=10)
+        self.said.update(dict(enumerate(np.rint(sums).astype(int).tolist())))
 
     @property
     def precision(self) -> float:
@@ -154,6 +161,17 @@ def add_mask_frame(counts: Counts, answer: Answer, truth: IntArray) -> None:
     counts.found += bool(len(on) >= GHOST and on.mean() >= FOUND)
 
 
+def add_frame(counts: Counts, clip: Clip, index: int, result: FrameResult,
+              answer: Answer) -> None:
+    """Add the answer to the pair that ends in a frame of a clip."""
+    older = index - result.gap
+    truth = clip.truth(older, index, result.correspondences)
+    if isinstance(clip, KittiClip):
+        add_kitti_frame(counts, clip, older, index, answer, truth)
+    else:
+        add_mask_frame(counts, answer, truth)
+
+
 def results_of(clip: Clip, config: NodeConfig) -> Iterator[tuple[FootageFrame, FrameResult]]:
     """Run a clip through a pipeline of its own; yield the frames that have a pair."""
     pipeline = MotionPipeline(config, config.seed)
@@ -167,14 +185,8 @@ def measure_clip(clip: Clip, methods: list[str], plots: Path | None) -> dict[str
     """Measure every method on one clip."""
     counts = {name: Counts() for name in methods}
     for frame, result in results_of(clip, NodeConfig()):
-        older = frame.index - result.gap
-        truth = clip.truth(older, frame.index, result.correspondences)
         for name in methods:
-            answer = ANSWERERS[name](result)
-            if isinstance(clip, KittiClip):
-                add_kitti_frame(counts[name], clip, older, frame.index, answer, truth)
-            else:
-                add_mask_frame(counts[name], answer, truth)
+            add_frame(counts[name], clip, frame.index, result, ANSWERERS[name](result))
         if plots is not None:
             _write_overlay(plots / clip.name, frame, result)
     return counts
@@ -218,16 +230,49 @@ def summarise_masks(all_counts: list[Counts]) -> dict[str, float]:
             'frames': float(sum(c.frames for c in all_counts))}
 
 
-def calibration_error(all_counts: list[Counts]) -> float:
-    """Return the mean gap between ``moving`` and the share that moves, over ten bins."""
+@dataclass(frozen=True)
+class Bin:
+    """The keypoints with ``moving`` in one tenth."""
+
+    tenth: int
+    said: float
+    """Their mean ``moving``."""
+    share: float
+    """Share of them that moves."""
+    count: int
+
+    def row(self) -> Row:
+        """Return the bin as a row of a report."""
+        return {'moving': f'{self.tenth / 10:.1f} to {(self.tenth + 1) / 10:.1f}',
+                'moving_mean': self.said, 'moving_share': self.share, 'keypoints': self.count}
+
+
+def reliability_bins(all_counts: list[Counts]) -> list[Bin]:
+    """Pool the keypoints of all clips by tenth of ``moving``; empty tenths are left out."""
     total = sum((c.reliability for c in all_counts), Counter[tuple[int, bool]]())
-    gaps, weights = [], []
+    said = sum((c.said for c in all_counts), Counter[int]())
+    bins = []
     for tenth in range(10):
         moves, rests = total[tenth, True], total[tenth, False]
-        if moves + rests:
-            gaps.append(abs(moves / (moves + rests) - (tenth + 0.5) / 10))
-            weights.append(moves + rests)
-    return float(np.average(gaps, weights=weights)) if gaps else float('nan')
+        if count := moves + rests:
+            bins.append(Bin(tenth, said[tenth] / 1e6 / count, moves / count, count))
+    return bins
+
+
+def calibration_error(all_counts: list[Counts]) -> float:
+    """Return the mean gap between ``moving`` and the share that moves, over ten bins."""
+    bins = reliability_bins(all_counts)
+    if not bins:
+        return float('nan')
+    return float(np.average([abs(b.share - (b.tenth + 0.5) / 10) for b in bins],
+                            weights=[b.count for b in bins]))
+
+
+def write_reliability(folder: Path, all_counts: list[Counts]) -> None:
+    """Draw ``reliability.svg``."""
+    bins = reliability_bins(all_counts)
+    plot_reliability(folder / RELIABILITY, [(b.said, b.share, b.count) for b in bins],
+                     f'{len(all_counts)} clips, {sum(b.count for b in bins):,} keypoints')
 
 
 def run(args: argparse.Namespace) -> Report:
@@ -253,11 +298,16 @@ def run(args: argparse.Namespace) -> Report:
             measured.append((clip, measure_clip(clip, methods, args.plots)))
             advance(number)
     rows = [row_of(clip, name, counts[name]) for clip, counts in measured for name in methods]
-    return make_report('footage', _summary(measured, methods), rows)
+    if 'gdm' in methods:
+        own = [counts['gdm'] for _, counts in measured]
+        rows += [b.row() for b in reliability_bins(own)]
+        if args.plots:
+            write_reliability(args.plots, own)
+    return make_report('footage', summary_of(measured, methods), rows)
 
 
-def _summary(measured: list[tuple[Clip, dict[str, Counts]]],
-             methods: list[str]) -> dict[str, dict[str, float]]:
+def summary_of(measured: list[tuple[Clip, dict[str, Counts]]],
+               methods: list[str]) -> dict[str, dict[str, float]]:
     """Summarise each kind of clip and method; one kind alone needs no prefix."""
     kinds: list[tuple[str, type, Callable[[list[Counts]], dict[str, float]]]] = [
         ('kitti', KittiClip, summarise_kitti), ('davis', MaskClip, summarise_masks)]

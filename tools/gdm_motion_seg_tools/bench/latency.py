@@ -33,6 +33,8 @@ from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
+from gdm_motion_seg.segmentation.config import SegmentationConfig
+from gdm_motion_seg.segmentation.segment import segment_correspondences
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
 from gdm_motion_seg.settings import with_flat
 from gdm_motion_seg.threads import limit_threads
@@ -44,7 +46,9 @@ from gdm_motion_seg_tools.bench.metrics import error_percent
 from gdm_motion_seg_tools.bench.reference_tracker import ReferenceTracker
 from gdm_motion_seg_tools.bench.report import make_report, Report
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
-from gdm_motion_seg_tools.synth.render import border_mask, render_scene, RenderedFrame
+from gdm_motion_seg_tools.synth.render import (
+    border_mask, render_scene, RenderedFrame, Renderer)
+from gdm_motion_seg_tools.synth.scenes import crowd, Scene
 
 SCENE = 'two_movers'
 """Three motions: the room, a box and a cylinder."""
@@ -59,6 +63,10 @@ STAGES = ('convert', 'track', 'segment', 'draw', 'publish')
 SEEN, SHOWN = STAGES[:3], STAGES[3:]
 """The stages up to the answer, and those that bring it to others."""
 PEERS = ('magsac', 'poselib')
+COLD_EVERY = 2
+"""Every so many pairs are solved from scratch as well, by us and by the peers."""
+FEW_MOTIONS, MANY_MOTIONS = 2, 6
+"""The static world and one body, or five."""
 QUANTILES = (50, 95, 99)
 SURE_PX = 3
 """Points nearer than this to another body's outline have no sharp truth and are not scored."""
@@ -75,6 +83,7 @@ class Timings:
     errors: Seconds = field(default_factory=dict)
     """Share of wrong points in percent, a value for each pair."""
     tracks: list[int] = field(default_factory=list)
+    motions: list[int] = field(default_factory=list)
 
     def add(self, kind: Seconds, values: dict[str, float]) -> None:
         """Append one value to each series."""
@@ -107,6 +116,9 @@ def measure(n_frames: int, n_growth: int, console: Console | None = None,
     config = PipelineConfig()
     time_stream(stream[:2 * WARM_UP_FRAMES], config, compare=True)
     main = time_stream(_progress(stream, n_frames, 'measure', console), config, compare=True)
+    alone, crowded = (time_stream(_progress(
+        rendered(crowd(count - 1), n_growth, size), n_growth, f'{count} motions', console), config)
+        for count in (FEW_MOTIONS, MANY_MOTIONS))
     few, many = (time_stream(_progress(stream[:n_growth], n_growth, f'{count} tracks', console),
                              _with_tracks(config, count)) for count in (500, 2000))
     huge = time_stream(_progress(render_scene(SCENE, n_growth, large), n_growth,
@@ -128,12 +140,19 @@ def measure(n_frames: int, n_growth: int, console: Console | None = None,
         'cold_error': _mean(main.errors['cold']),
         **{f'{peer}_error': _mean(main.errors[peer]) for peer in PEERS},
         'budget_overshoot_p99': _overshoot(hurried.seconds['segment']),
-        'budget_overshoot_p99_cold': _overshoot(main.seconds['cold']),
+        'budget_overshoot_p99_cold': _overshoot(main.seconds['cold_budget']),
+        'budget_error_cold': _mean(main.errors['cold_budget']),
+        'first_over_magsac': main.median_ms('first') / main.median_ms('magsac'),
+        'first_error': _mean(main.errors['first']),
+        'growth_motions': crowded.median_ms('segment') / alone.median_ms('segment'),
+        'motions_few': float(np.median(alone.motions)),
+        'motions_many': float(np.median(crowded.motions)),
         'growth_points': many.median_ms('segment') / few.median_ms('segment'),
-        'growth_pixels': huge.median_ms(*STAGES) / few.median_ms(*STAGES),
+        'growth_pixels': huge.median_ms(*STAGES) / main.median_ms(*STAGES),
         'tracks': float(np.median(main.tracks)), 'tracks_many': float(np.median(many.tracks)),
         'frames': float(n_frames),
-        **{f'{name}_ms': main.median_ms(name) for name in (*STAGES, *PEERS, 'cold', 't500')},
+        **{f'{name}_ms': main.median_ms(name)
+           for name in (*STAGES, *PEERS, 'cold', 'cold_budget', 'first', 't500')},
     }
     return make_report('latency', {'gdm': summary}, stage_rows(main.seconds))
 
@@ -157,13 +176,21 @@ def time_stream(frames: Iterable[RenderedFrame], config: PipelineConfig,
             continue
         timings.add(timings.seconds, result.seconds | shown | {'t500': t500})
         timings.tracks.append(len(result.correspondences))
+        timings.motions.append(len(result.motions))
         if compare:
             truth = true_labels(past[-1 - result.gap], frame, result.correspondences)
             sure = truth >= 0
             timings.add(timings.errors, {
                 'stream': error_percent(result.labels[sure], truth[sure])})
-            _compare(timings, tracked, truth)
+            if frame.index % COLD_EVERY == 0:
+                _compare(timings, tracked, truth)
     return timings
+
+
+def rendered(scene: Scene, count: int, size: tuple[int, int]) -> Iterable[RenderedFrame]:
+    """Render the frames of a scene that has no name."""
+    renderer = Renderer(scene, size)
+    return (renderer.frame(index) for index in range(count))
 
 
 def time_output(frame: RenderedFrame, result: FrameResult) -> dict[str, float]:
@@ -235,14 +262,21 @@ def plot_stages(rows: Sequence[Row], path: Path) -> None:
 
 
 def _compare(timings: Timings, tracked: TrackedFrame, truth: IntArray) -> None:
-    """Solve the pair of a frame from scratch, without a past, and by the peers."""
+    """
+    Solve the pair of a frame from scratch: as the command ``segment`` does, and by the peers.
+
+    ``first`` is the first answer of a stream, which knows nothing of bodies before it.
+    """
     sure, points = truth >= 0, tracked.window.pair
     window = replace(tracked.window, before=tracked.window.before[:1],
                      seconds=tracked.window.seconds[:1])
     pair = LabelledPair('', points.x1, points.x2, points.image_size, truth)
     camera = Camera.guess(points.image_size)
     solvers: dict[str, Callable[[], Any]] = {
-        'cold': lambda: StreamSegmenter().segment(window, tracked.stamp, camera),
+        'cold': lambda: segment_correspondences(points, rng=0),
+        'cold_budget': lambda: segment_correspondences(
+            points, SegmentationConfig(time_budget_ms=BUDGET_MS), rng=0),
+        'first': lambda: StreamSegmenter().segment(window, tracked.stamp, camera),
         **{peer: partial(METHODS[peer].segment, pair, 0, np.random.default_rng(0))
            for peer in PEERS}}
     for name, solve in solvers.items():

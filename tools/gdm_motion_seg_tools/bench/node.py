@@ -4,8 +4,10 @@
 """The node as a robot sees it: a camera's images over DDS, and what comes back when."""
 
 import argparse
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from math import isfinite
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 import time
@@ -22,22 +24,45 @@ from gdm_motion_seg_tools.synth.scene_bags import (
 
 KEYPOINTS = '/motion_seg/keypoints'
 OPTIONS = SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0)
+LARGE = SceneOptions(scene='demo', n_frames=240, size=(1920, 1080), fps=30.0)
+"""8 s of a large camera: 1.5 GB of images, which are removed afterwards."""
 START_S = 600.0
 """On a fresh machine the node compiles for minutes first."""
 DRAIN_S = 3.0
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Play ten seconds of a scene through the node, unwatched and watched, and measure."""
+    """Play a scene through the node: alone, watched, on one core, and with large images."""
     with TemporaryDirectory() as folder:
         bag = Path(folder) / 'scene'
         write_scene(bag, OPTIONS)
         rows, cores = play(bag)
         viewed, viewed_cores = play(bag, viewed=True)
+        with on_one_core():
+            pinned, _ = play(bag)
+        write_scene(Path(folder) / 'large', LARGE)
+        large, large_cores = play(Path(folder) / 'large')
     summary = summarise(rows, OPTIONS.fps) | {'cpu_cores': cores}
     summary |= compare_viewed(summary, summarise(viewed, OPTIONS.fps))
     summary['cpu_cores_viewed'] = viewed_cores
+    summary |= _named(summarise(pinned, OPTIONS.fps), 'one_core')
+    summary |= _named(summarise(large, LARGE.fps), '1080p') | {'cpu_cores_1080p': large_cores}
     return make_report('node', {'gdm': summary}, rows)
+
+
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Let this thread and everything that it starts, the node too, share one core."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def _named(summary: dict[str, float], suffix: str) -> dict[str, float]:
+    return {f'{name}_{suffix}': value for name, value in summary.items()}
 
 
 def compare_viewed(alone: dict[str, float], viewed: dict[str, float]) -> dict[str, float]:
@@ -112,7 +137,9 @@ def summarise(rows: list[Row], fps: float) -> dict[str, float]:
     p50, p95 = np.percentile(late, (50, 95)) if late else (float('inf'),) * 2
     return {'frames_answered': len(late) / max(1, len(rows)),
             'latency_p95_over_period': float(p95 * fps),
-            'latency_p50_over_period': float(p50 * fps), 'frames': float(len(rows))}
+            'latency_p50_over_period': float(p50 * fps), 'frames': float(len(rows)),
+            'keypoints': float(np.median([row['keypoints'] for row in rows if row['answered']]))
+            if late else 0.0}
 
 
 def _cpu_seconds(process: psutil.Process) -> float:

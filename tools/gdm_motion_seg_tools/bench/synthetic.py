@@ -13,6 +13,7 @@ from gdm_motion_seg.geometry.fundamental import (
 from gdm_motion_seg_tools.bench.benchmark import AUTO, Benchmark, GIVEN, means, of_mode, Row
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.metrics import match_motions, outlier_rates
+from gdm_motion_seg_tools.bench.poses import measure_poses
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 from gdm_motion_seg_tools.datasets.synthetic import near_outliers, read_synthetic, SWEEPS
 
@@ -131,7 +132,8 @@ def _ratios(rows: Sequence[Row]) -> dict[str, float]:
 
 HEADLINE = ('error', 'error_auto', 'k_right', 'epipolar_error_ratio', 'epipolar_error_ratio_90',
             'tpr', 'fpr', 'found_12', 'found_20', 'found_40', 'false_motions',
-            'near_outliers_found', 'inliers_lost', 'seconds', 'seconds_auto', 'failures')
+            'near_outliers_found', 'inliers_lost', 'rotation_error_deg', 'direction_error_deg',
+            'seconds', 'seconds_auto', 'failures')
 
 BENCHMARK = Benchmark('synthetic', read_synthetic, measure, summarise, needs_data=False,
-                      headline=HEADLINE)
+                      headline=HEADLINE, product=measure_poses)

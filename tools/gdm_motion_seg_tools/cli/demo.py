@@ -132,12 +132,13 @@ class LiveNode:
     def __init__(self, log: Path) -> None:
         """Start the node; it is not yet ready when this returns."""
         from gdm_motion_seg.ros.process import NodeProcess
-        from gdm_motion_seg_tools.ros.record import OUTPUTS, Recorder
+        from gdm_motion_seg_tools.ros.record import Recorder
         from gdm_motion_seg_tools.ros.session import Session
+        from gdm_motion_seg_tools.ros.viewer import VIEWED
 
         names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
         # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
-        wanted = {topic: kind for topic, kind in OUTPUTS.items()
+        wanted = {topic: kind for topic, kind in VIEWED.items()
                   if not topic.endswith('debug_image')}
         with ExitStack() as stack:
             self._session = stack.enter_context(Session())

@@ -18,7 +18,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.ros.process import dds_environment
+from gdm_motion_seg.ros.process import domain_environment, kill
 from gdm_motion_seg_tools.ros.session import Session
 
 TIMEOUT_S = 120.0
@@ -68,8 +68,7 @@ class Disturbances:
     def close(self) -> None:
         """End the listener."""
         if self._listener is not None:
-            self._listener.kill()
-            self._listener.wait()
+            kill(self._listener)
             self._listener = None
 
     def __enter__(self) -> 'Disturbances':
@@ -127,7 +126,12 @@ class Disturbances:
         _require(response.success, 'reset failed')
 
     def _kill_listener(self) -> None:
-        """Kill who listens to the large outputs, without a chance to say good-bye."""
+        """
+        Kill who listens to the large outputs, without a chance to say good-bye; start another.
+
+        It listens without the Fast DDS profile of this package. What it receives lies in the
+        sender's segment; one of its own of 64 MiB would only be left behind.
+        """
         self.close()
         topics = [f'{self._name}/debug_image', 'sensor_msgs/msg/Image',
                   f'{self._name}/markers', 'visualization_msgs/msg/MarkerArray']
@@ -135,7 +139,7 @@ class Disturbances:
         path = os.pathsep.join(filter(None, (str(tools), os.environ.get('PYTHONPATH', ''))))
         self._listener = subprocess.Popen(
             [sys.executable, '-c', _LISTENER, *topics], stdin=subprocess.PIPE,
-            env={**os.environ, **dds_environment(), 'PYTHONPATH': path})
+            env={**os.environ, **domain_environment(), 'PYTHONPATH': path})
 
 
 def _require(condition: bool, sentence: str) -> None:

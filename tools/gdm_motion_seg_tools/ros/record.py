@@ -20,6 +20,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.ros.health import LISTENERS
 
 DEPTH = 1000
@@ -31,9 +32,14 @@ OUTPUTS = {
     '/motion_seg/markers': 'visualization_msgs/msg/MarkerArray',
     '/motion_seg/debug_image': 'sensor_msgs/msg/Image',
     '/motion_seg/debug_image/compressed': 'sensor_msgs/msg/CompressedImage',
+    '/motion_seg/mask': 'sensor_msgs/msg/Image',
+    '/motion_seg/instances': 'sensor_msgs/msg/Image',
+    **({} if vision_messages() is None else {
+        '/motion_seg/detections': 'vision_msgs/msg/Detection2DArray'}),
     DIAGNOSTICS: 'diagnostic_msgs/msg/DiagnosticArray',
 }
-"""Topics and types of everything that the node publishes, in the root namespace."""
+"""Topics and types of everything that the node publishes, in the root namespace; detections only
+where vision_msgs is installed, as in the node."""
 
 
 def message_class(name: str) -> Any:
@@ -170,12 +176,17 @@ def _heard(raw: bytes) -> set[str]:
 
 
 def write_bag(path: Path, records: list[Record], types: Mapping[str, str]) -> None:
-    """Write records as a rosbag2 in the mcap format."""
+    """
+    Write records as a rosbag2 in the mcap format.
+
+    Topics of a type that rosbags has no definition of (vision_msgs) are left out.
+    """
     if path.exists():
         raise InputError(f'{path} exists already')
     store = get_typestore(Stores.ROS2_JAZZY)
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         connections = {topic: writer.add_connection(topic, kind, typestore=store)
-                       for topic, kind in types.items()}
+                       for topic, kind in types.items() if kind in store.types}
         for record in records:
-            writer.write(connections[record.topic], record.wall, record.raw)
+            if record.topic in connections:
+                writer.write(connections[record.topic], record.wall, record.raw)

@@ -226,6 +226,19 @@ def _resting() -> Scene:
                  _room(), ())
 
 
+def crowd(n_movers: int) -> Scene:
+    """Return a room with up to five bodies that move; for measurements of how time grows."""
+    upper = Orbit(centre=(-1.75, -1.2, 4.6), cosine=(0.3, 0.1, 0.2), sine=(-0.1, 0.3, 0.1),
+                  period=4.4, phase=1.1, turn=(0.4, 0.1, 0.3), spin=(0.3, 0.4, -0.2))
+    right = Orbit(centre=(2.0, -0.95, 4.9), cosine=(0.1, 0.35, 0.2), sine=(0.3, -0.1, 0.2),
+                  period=4.1, phase=0.4, turn=(0.1, 0.5, 0.2), spin=(-0.4, 0.3, 0.3))
+    movers = (_red_box(), _blue_cylinder(), _green_box(x=0.3, period=5.2, phase=0.0),
+              Body('straw box', box(0.9, 0.75, 0.7), upper, 'straw', 200.0, contrast=1.3),
+              Body('brick box', box(0.9, 0.8, 0.7), right, 'brick', 200.0, contrast=1.3))
+    return Scene(f'crowd_{n_movers}', f'{n_movers} bodies that move.', _drone(), _room(),
+                 movers[:n_movers])
+
+
 _MAKERS: tuple[Callable[[], Scene], ...] = (
     _static_world, _small_mover, _two_movers, _three_movers, _planar_motion, _pure_rotation,
     _stop_and_return, _demo, _still_camera, _bus, _leader, _big2, _driving, _turning, _zooming,

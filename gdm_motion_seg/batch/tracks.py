@@ -1,0 +1,117 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+Tracks of a part of a recording in a file, between tracking and segmentation.
+
+An Arrow file with one record per frame. Numbers are kept exactly, so that the segmentation of a
+part sees what it would see in a run in one piece.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+import json
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gdm_motion_seg.batch.store import Store
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.io.frames import Frame
+from gdm_motion_seg.tracking.window import TrackedFrame, Window
+
+ARRAYS = {'x': (np.float64, 2), 'before': (np.float64, 2), 'covariance': (np.float64, 3),
+          'ids': (np.int64, 0)}
+"""Arrays of a window: type, and columns where there are several."""
+SCHEMA = pa.schema([('header', pa.string()), *((name, pa.binary()) for name in ARRAYS)])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is left of a frame when it was tracked."""
+
+    tracked: TrackedFrame
+    camera: Camera | None
+    at: float
+    """Seconds since the recording began."""
+    size: tuple[int, int]
+    """Width and height of the image in pixels."""
+
+
+class TracksFile(AbstractContextManager['TracksFile']):
+    """A file of tracks that is written frame by frame; it is there only if the block succeeds."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        """Name the file."""
+        self._file = store.writing(name)
+        self._writer: Any = None
+
+    def __enter__(self) -> 'TracksFile':
+        """Open the file."""
+        options = pa.ipc.IpcWriteOptions(compression='lz4')
+        self._writer = pa.ipc.new_file(str(self._file.__enter__()), SCHEMA, options=options)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        """Finish the file; after an error, let nothing be there."""
+        try:
+            self._writer.close()
+        except BaseException as own:
+            self._file.__exit__(type(own), own, own.__traceback__)
+            raise
+        self._file.__exit__(kind, error, traceback)
+
+    def write(self, frame: Frame, tracked: TrackedFrame, camera: Camera | None) -> None:
+        """Append a frame."""
+        window = tracked.window
+        header = {name: value for name, value in vars(tracked).items() if name != 'window'}
+        header |= {'at': frame.at, 'size': frame.size, 'gaps': window.seconds,
+                   'image_size': window.image_size, 'camera': _camera_to_dict(camera)}
+        row = [[json.dumps(header)], *([getattr(window, name).tobytes()] for name in ARRAYS)]
+        columns = [pa.array(values, field.type) for values, field in zip(row, SCHEMA)]
+        self._writer.write_batch(pa.record_batch(columns, schema=SCHEMA))
+
+
+def read_tracks(store: Store, name: str, start: float = 0.0) -> Iterator[Moment]:
+    """Yield the frames of a file of tracks, those from a time of the recording on."""
+    path = store.path(name)
+    with (pa.memory_map(path) if store.is_local else store.fs.open(path, 'rb')) as file:
+        reader = pa.ipc.open_file(file)
+        for index in range(reader.num_record_batches):
+            row = reader.get_batch(index).to_pylist()[0]
+            header = json.loads(row['header'])
+            if header['at'] >= start:
+                yield _moment(header, row)
+
+
+def _moment(header: dict[str, Any], row: dict[str, bytes]) -> Moment:
+    arrays = {}
+    for name, (kind, columns) in ARRAYS.items():
+        # A copy, because kernels are compiled for arrays that can be written to.
+        array = np.frombuffer(row[name], kind).copy()
+        arrays[name] = array.reshape(-1, columns) if columns else array
+    gaps = tuple(header.pop('gaps'))
+    count = len(arrays['ids'])
+    arrays['before'] = arrays['before'].reshape(len(gaps), count, 2)
+    window = Window(**arrays, seconds=gaps, image_size=tuple(header.pop('image_size')))
+    camera, at, size = (header.pop(name) for name in ('camera', 'at', 'size'))
+    return Moment(TrackedFrame(**header, window=window), _camera_from_dict(camera), at,
+                  tuple(size))
+
+
+def _camera_to_dict(camera: Camera | None) -> dict[str, Any] | None:
+    if camera is None:
+        return None
+    lists = replace(camera, matrix=camera.matrix.tolist(), distortion=camera.distortion.tolist())
+    return asdict(lists)
+
+
+def _camera_from_dict(values: dict[str, Any] | None) -> Camera | None:
+    if values is None:
+        return None
+    return Camera(np.array(values['matrix']), np.array(values['distortion'], np.float64),
+                  values['model'], tuple(values['image_size']), values['is_guess'])

@@ -1,0 +1,52 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+from windows import CAMERA, SIZE, world_points
+
+from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.segmentation.focal import FocalLength
+from gdm_motion_seg.tracking.window import Window
+
+GAP_S = 0.2
+TURN = np.array([0.02, 0.12, 0.05])
+MOVE = np.array([-0.4, 0.05, -0.5])
+
+
+def learned(true_factor, frames=60, turn=TURN, start=CAMERA):
+    """Show the world to a camera with another focal length; return the learned factor."""
+    true = CAMERA.matrix * [[true_factor, 1, 1], [1, true_factor, 1], [1, 1, 1]]
+    focal, rng = FocalLength(), np.random.default_rng(0)
+    for _ in range(frames):
+        points = world_points(400, rng)
+        before = points @ cv2.Rodrigues(turn)[0].T + MOVE
+        x, then = (p @ true.T / p[:, 2:] for p in (points, before))
+        noise = rng.normal(0.0, 0.1, (2, len(x), 2))
+        window = Window(x[:, :2] + noise[0], (then[:, :2] + noise[1])[None], (GAP_S,),
+                        np.full((len(x), 3), (0.02, 0.0, 0.02)), np.arange(len(x)), SIZE)
+        camera = focal.applied_to(start)
+        # From the older frame to the newer one.
+        rotation = cv2.Rodrigues(turn)[0].T
+        direction = -rotation @ MOVE
+        pose = np.vstack([rotation, direction / np.linalg.norm(direction)])
+        focal.learn(window, np.ones(len(x), bool), pose, camera)
+    return focal.applied_to(start).matrix[0, 0] / start.matrix[0, 0]
+
+
+@pytest.mark.parametrize('true_factor', [0.75, 1.0, 1.3])
+def test_a_camera_that_turns_and_moves_tells_its_focal_length(true_factor):
+    assert learned(true_factor) == pytest.approx(true_factor, rel=0.1)
+
+
+def test_the_guess_stays_where_nothing_tells_focal_lengths_apart():
+    assert learned(0.75, turn=np.zeros(3)) == 1.0
+
+
+def test_a_calibrated_camera_keeps_its_focal_length():
+    known = replace(CAMERA, is_guess=False)
+    assert FocalLength().applied_to(known) is known
+    assert isinstance(FocalLength().applied_to(CAMERA), Camera)

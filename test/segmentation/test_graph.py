@@ -1,0 +1,72 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The neighbour graph, held against a plain one of scipy."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
+
+from gdm_motion_seg.segmentation.constants import (
+    LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
+from gdm_motion_seg.segmentation.graph import image_graph
+
+WIDTH = 640.0
+
+
+def plain_edges(x, flow):
+    """Return the edges (a, b), a names b first, and their contrasts, in order."""
+    n = len(x)
+    distance, near = cKDTree(x).query(x, k=min(NEIGHBOURS + 1, n),
+                                      distance_upper_bound=REACH * WIDTH)
+    one = np.repeat(np.arange(n), NEIGHBOURS + 1)
+    other, distance = near.ravel(), distance.ravel()
+    real = (other < n) & (other != one)
+    one, other, distance = one[real], other[real], distance[real]
+    key = np.minimum(one, other) * n + np.maximum(one, other)
+    _, once = np.unique(key, return_index=True)
+    a, b = one[once], other[once]
+    difference = np.linalg.norm(flow[a] - flow[b], axis=1)
+    speed = np.linalg.norm(flow[a] + flow[b], axis=1) / 2.0
+    return a, b, difference / (LIKE_PX + LIKE_SLOPE * distance[once] + LIKE_SHARE * speed)
+
+
+def scattered(n, seed, whole=False):
+    """Return points, whole numbers with many equal distances or not, and their flow."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, (640, 480), (n, 2))
+    return np.rint(x / 8) * 8 if whole else x, rng.normal(0.0, 3.0, (n, 2))
+
+
+@pytest.mark.parametrize(('n', 'whole'), [(30, False), (400, False), (400, True)])
+def test_the_graph_has_the_edges_of_a_plain_one_in_both_rows(n, whole):
+    x, flow = scattered(n, n, whole)
+    graph, (a, b, contrast) = image_graph(x, flow, WIDTH), plain_edges(x, flow)
+    start, end = np.concatenate([a, b]), np.concatenate([b, a])
+    order = np.argsort(start, kind='stable')
+    np.testing.assert_array_equal(graph.first, np.searchsorted(start[order], np.arange(n + 1)))
+    np.testing.assert_array_equal(graph.neighbour, end[order])
+    np.testing.assert_array_equal(graph.contrast, np.concatenate([contrast, contrast])[order])
+
+
+def test_groups_are_the_connected_components_of_members_with_like_flow():
+    x, flow = scattered(300, 1)
+    graph = image_graph(x, 0.3 * flow, WIDTH)
+    member = np.random.default_rng(2).uniform(size=300) < 0.6
+    a, b, contrast = plain_edges(x, 0.3 * flow)
+    link = member[a] & member[b] & (contrast < 1.0)
+    links = csr_array((np.ones(link.sum()), (a[link], b[link])), shape=(300, 300))
+    _, expected = connected_components(links, directed=False)
+    group = graph.groups(member)
+    np.testing.assert_array_equal(group, np.where(member, expected, -1))
+    assert len(np.unique(group)) < member.sum(), 'some members are linked'
+
+
+@pytest.mark.parametrize('n', [1, 2])
+def test_one_or_two_points_are_a_graph(n):
+    x, flow = scattered(n, 0)
+    graph = image_graph(x / 100, flow, WIDTH)
+    assert graph.first[-1] == 2 * (n - 1)
+    assert graph.groups(np.ones(n, np.bool_)).min() == 0
