@@ -26,7 +26,8 @@ VIEW = ['tornado>=6.1', 'av>=11']
 COMPLETION = ['shtab>=1.6']
 DOCS = ['mkdocs>=1.6,<2', 'mkdocs-material>=9.5,<10', 'mkdocstrings[python]>=0.26']
 TEST = [*BATCH, *VIEW, *COMPLETION, *DOCS, 'pandas>=2.1', 'polars>=0.20', 'duckdb>=0.10',
-        'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'hypothesis>=6.80', 'mypy>=1.8',
+        'pytest>=7.4', 'pytest-xdist>=3.3', 'pytest-cov>=4.1', 'pytest-timeout>=2.2',
+        'pytest-rerunfailures>=13.0', 'hypothesis>=6.80', 'mypy>=1.8',
         'ros-ament-flake8', 'ros-ament-pep257', 'types-PyYAML',
         'flake8>=6.0', 'flake8-builtins', 'flake8-class-newline', 'flake8-comprehensions',
         'flake8-deprecated', 'flake8-docstrings', 'flake8-import-order', 'flake8-quotes']

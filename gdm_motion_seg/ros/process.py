@@ -152,12 +152,7 @@ class NodeProcess:
 
     def stop(self, timeout: float = STOP_S) -> int:
         """Send SIGINT and return the exit code; kills what does not end in time."""
-        if self.alive:
-            self.process.send_signal(signal.SIGINT)
-        try:
-            return self.process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            return kill(self.process)
+        return end(self.process, signal.SIGINT, timeout)
 
     def output(self) -> str:
         """Return what the node has said so far; needs a log."""
@@ -170,6 +165,16 @@ class NodeProcess:
     def __exit__(self, *_: object) -> None:
         """End the node."""
         self.stop()
+
+
+def end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM,
+        timeout: float = STOP_S) -> int:
+    """Send a signal and return the exit code; kills what does not end in time."""
+    process.send_signal(number)
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return kill(process)
 
 
 def kill(process: subprocess.Popen[bytes]) -> int:

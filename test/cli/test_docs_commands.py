@@ -199,6 +199,7 @@ def shorten_measurements(monkeypatch):
     """Let benchmarks without a flag for it measure for seconds only."""
     small = SceneOptions('small_mover', 40, (320, 240), 10.0)
     monkeypatch.setattr(node, 'OPTIONS', small)
+    monkeypatch.setattr(node, 'LARGE', small)
     monkeypatch.setattr(soak, 'OPTIONS', {'raw': small})
     monkeypatch.setattr(latency, 'WARM_UP_FRAMES', 3)
     monkeypatch.setattr(latency, 'FRAMES', 12)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 
-from gdm_motion_seg.ros.process import dds_environment
+from gdm_motion_seg.ros.process import dds_environment, end
 from gdm_motion_seg_tools.ros.record import OUTPUTS, Recorder
 from gdm_motion_seg_tools.ros.session import Session
 
@@ -35,8 +35,7 @@ def viewer() -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
-        process.wait()
+        end(process)
 
 
 def main() -> None:
