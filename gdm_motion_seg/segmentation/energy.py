@@ -36,7 +36,9 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import Problem
+from gdm_motion_seg.segmentation.graph import Graph
 
+UNLINKED = 1e6
 NOISE_STEPS = 4
 """Steps of the fixed-point iteration for the noise."""
 SMALLEST_EIGENVALUE = 1e-12
@@ -383,3 +385,46 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         n_motions = dissolve_small(labels, motions, weights.smallest)
         motions = motions[:n_motions].copy()
     return best_labels, best_motions, best_costs, best
+
+
+@kernel
+def _label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float,
+                 linked: int, n: int, local: FloatArray) -> None:
+    for k in range(len(local)):
+        local[k] = unary[k, n] + (UNLINKED if k >= linked else 0.0)
+    for e in range(graph.first[n], graph.first[n + 1]):
+        row = labels[graph.neighbour[e]] + 1
+        if row > 0:
+            local[row] -= smoothness * graph.bond[e]
+            if local[row] > 0.5 * UNLINKED and graph.contrast[e] < 1.0:
+                local[row] -= UNLINKED
+
+
+@kernel
+def relabel2(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float, linked: int,
+             sweeps: int) -> None:
+    local = np.empty(len(unary))
+    for _ in range(sweeps):
+        changes = 0
+        for n in range(len(labels)):
+            _label_costs(graph, labels, unary, smoothness, linked, n, local)
+            best = labels[n] + 1
+            for k in range(len(local)):
+                if local[k] < local[best] - 1e-9:
+                    best = k
+            if best != labels[n] + 1:
+                labels[n] = best - 1
+                changes += 1
+        if changes == 0:
+            break
+
+
+@kernel
+def local_costs2(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float,
+                 linked: int) -> FloatArray:
+    costs, local = np.empty(unary.shape), np.empty(len(unary))
+    for n in range(len(labels)):
+        _label_costs(graph, labels, unary, smoothness, linked, n, local)
+        for k in range(len(local)):
+            costs[k, n] = local[k]
+    return costs

@@ -1,149 +1,68 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Neighbours in the image and connected groups of tracks with like flow."""
+"""Neighbour graph of tracks, and connected groups of tracks with like flow."""
 
-from dataclasses import dataclass
-import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import cKDTree
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
-from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.segmentation.constants import (
-    LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
+from gdm_motion_seg.segmentation.constants import LIKE_PX, LIKE_SHARE, LIKE_SLOPE
 
 Mask = npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Graph:
-    """Symmetric neighbour graph of tracks in CSR form."""
+class Graph(NamedTuple):
+    """Symmetric neighbour graph in CSR form."""
 
     first: IntArray
-    """(N + 1,) row pointers into ``neighbour`` and ``contrast``."""
+    """(N + 1,) row pointers into ``neighbour``, ``contrast`` and ``bond``."""
     neighbour: IntArray
     """(E,) columns: every edge stands in both rows."""
     contrast: FloatArray
     """(E,) difference of flow over what one body allows: below 1 the two flows are alike."""
+    bond: FloatArray
+    """(E,) exp(-contrast^2): weight of the edge in the smoothness term."""
 
-    def groups(self, member: Mask) -> IntArray:
-        """Return the numbers of connected groups of members with like flow; -1 elsewhere."""
-        return connected_groups(self.first, self.neighbour, self.contrast, member)
+    @property
+    def row(self) -> IntArray:
+        """Return the row of every edge."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    def groups(self, member: Mask, most: float = 1.0) -> IntArray:
+        """Number the groups of members that edges of contrast below ``most`` connect; else -1."""
+        n, row = len(member), self.row
+        used = member[row] & member[self.neighbour] & (self.contrast < most)
+        edges = csr_matrix((np.ones(used.sum()), (row[used], self.neighbour[used])), (n, n))
+        return np.where(member, connected_components(edges, directed=False)[1], -1)
 
 
-def image_graph(x: FloatArray, flow: FloatArray, width: float) -> Graph:
+def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
     """
-    Connect each track to its nearest neighbours in the newest image.
-
-    In the image, not in (x, x'): the neighbours of an occlusion boundary in (x, x') are those that
-    move alike, so that a boundary would cost nothing there.
-    """
-    n = len(x)
-    distance, near = cKDTree(x).query(x, k=min(NEIGHBOURS + 1, n),
-                                      distance_upper_bound=REACH * width)
-    # Numbers of other modules are handed in: a kernel keeps those that it was compiled with.
-    return Graph(*symmetric_rows(near.reshape(n, -1), distance.reshape(n, -1),
-                                 np.ascontiguousarray(flow), (LIKE_PX, LIKE_SLOPE, LIKE_SHARE)))
-
-
-@kernel
-def symmetric_rows(near: IntArray, distance: FloatArray, flow: FloatArray,
-                   like: tuple[float, float, float]) -> tuple[IntArray, IntArray, FloatArray]:
-    """
-    Build a symmetric graph in CSR form from lists of neighbours.
+    Connect points with the neighbours that are listed for them.
 
     Parameters
     ----------
-    near, distance : (N, K) arrays
-        Neighbours of each point and how far they are; N stands for none.
-    flow : (N, 2) array
-        Flow of the points.
-    like : (px, per px of distance, share of the speed)
-        Difference of flow that one body allows.
-
-    Returns
-    -------
-    first, neighbour, contrast : arrays
-        As in :class:`Graph`.
+    near : (N, M) array
+        Neighbours of each point; N stands for none, and the point itself is left out.
+    x, flow : (N, 2) arrays
+        Positions and flow, in pixels.
 
     """
-    n, most = near.shape
-    # An edge that both ends name is taken once, from the one that comes first.
-    taken, first, own = np.zeros((n, most), np.bool_), np.zeros(n + 1, np.int64), np.zeros(
-        n, np.int64)
-    for i in range(n):
-        for c in range(most):
-            j = near[i, c]
-            if j < n and j != i and (i < j or not _holds(near[j], i)):
-                taken[i, c] = True
-                own[i] += 1
-                first[i + 1] += 1
-                first[j + 1] += 1
-    first = np.cumsum(first)
-    neighbour, contrast = np.empty(first[n], np.int64), np.empty(first[n])
-    end = first[:-1].copy()
-    for i in range(n):
-        for c in range(most):
-            if taken[i, c]:
-                j = near[i, c]
-                value = _contrast(flow[i], flow[j], distance[i, c], like)
-                at = end[i]
-                # Insertion sort: rows are short.
-                while at > first[i] and j < neighbour[at - 1]:
-                    neighbour[at], contrast[at] = neighbour[at - 1], contrast[at - 1]
-                    at -= 1
-                neighbour[at], contrast[at] = j, value
-                end[i] += 1
-    for i in range(n):
-        for e in range(first[i], first[i] + own[i]):
-            j = neighbour[e]
-            neighbour[end[j]], contrast[end[j]] = i, contrast[e]
-            end[j] += 1
-    return first, neighbour, contrast
-
-
-@kernel
-def _contrast(one: FloatArray, other: FloatArray, distance: float,
-              like: tuple[float, float, float]) -> float:
-    """Return the difference of two flows over what one body allows."""
-    difference = math.sqrt((one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2)
-    speed = math.sqrt((one[0] + other[0]) ** 2 + (one[1] + other[1]) ** 2) / 2.0
-    return difference / (like[0] + like[1] * distance + like[2] * speed)
-
-
-@kernel
-def _holds(values: IntArray, value: int) -> bool:
-    for v in values:
-        if v == value:
-            return True
-    return False
-
-
-@kernel
-def connected_groups(first: IntArray, neighbour: IntArray, contrast: FloatArray, member: Mask
-                     ) -> IntArray:
-    """Return the group of each member, numbered by their first points; -1 elsewhere."""
-    n = len(member)
-    group, stack, count = np.full(n, -2), np.empty(n, np.int64), 0
-    for start in range(n):
-        if group[start] > -2:
-            continue
-        group[start] = count
-        stack[0], depth = start, 1
-        while depth and member[start]:
-            depth -= 1
-            point = stack[depth]
-            for e in range(first[point], first[point + 1]):
-                other = neighbour[e]
-                if member[other] and contrast[e] < 1.0 and group[other] == -2:
-                    group[other] = count
-                    stack[depth] = other
-                    depth += 1
-        count += 1
-    for point in range(n):
-        if not member[point]:
-            group[point] = -1
-    return group
+    n = len(near)
+    row, column = np.repeat(np.arange(n), near.shape[1]), near.ravel()
+    other = (column < n) & (column != row)
+    edges = csr_matrix((np.ones(other.sum(), np.bool_), (row[other], column[other])), (n, n))
+    edges = edges.maximum(edges.T)
+    a = np.repeat(np.arange(n), np.diff(edges.indptr))
+    b = edges.indices
+    distance, difference, speed = (
+        np.sqrt(np.einsum('ij,ij->i', d, d))
+        for d in (x[a] - x[b], flow[a] - flow[b], 0.5 * (flow[a] + flow[b])))
+    contrast = difference / (LIKE_PX + LIKE_SLOPE * distance + LIKE_SHARE * speed)
+    return Graph(edges.indptr.astype(np.int64), b.astype(np.int64), contrast,
+                 np.exp(-contrast ** 2))

@@ -35,6 +35,7 @@ from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
 from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import Graph
+from gdm_motion_seg.segmentation.energy import relabel2, local_costs2
 from gdm_motion_seg.segmentation.result import OUTLIER, WORLD
 from gdm_motion_seg.tracking.window import Window
 
@@ -102,7 +103,7 @@ class _Solver:
         self._window = window
         self._previous = previous
         self._graph = graph
-        self._bond = constants.SMOOTHNESS * np.exp(-graph.contrast ** 2)
+        self._bond = constants.SMOOTHNESS * graph.bond
         self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         # Rows: wrong match, world, bodies; so that label + 1 is the row.
         self._unary = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
@@ -176,8 +177,15 @@ class _Solver:
 
     def assign(self) -> None:
         """Give every track its cheapest label."""
-        assign_labels(self._graph.first, self._graph.neighbour, self._bond, self._graph.contrast,
-                      self.labels, self._unary, self._former(), constants.STAY)
+        relabel2(self._graph, self.labels, self._with_stay(), constants.SMOOTHNESS, 2, 5)
+
+    def _with_stay(self):
+        former = self._former()
+        unary = self._unary.copy()
+        known = np.flatnonzero(former >= OUTLIER)
+        unary[:, known] += constants.STAY
+        unary[former[known] + 1, known] -= constants.STAY
+        return unary
 
     def merge(self) -> None:
         """Join neighbouring bodies where that lowers J."""
@@ -210,9 +218,7 @@ class _Solver:
 
     def result(self) -> Partition:
         """Return the labels and how much each track prefers a body to the world."""
-        local = local_costs(self._graph.first, self._graph.neighbour, self._bond,
-                            self._graph.contrast, self.labels, self._unary, self._former(),
-                            constants.STAY)
+        local = local_costs2(self._graph, self.labels, self._with_stay(), constants.SMOOTHNESS, 2)
         best = local[2:].min(axis=0, initial=FORBIDDEN)
         return Partition(self.labels, local[1] - best, len(self._bodies))
 
@@ -358,56 +364,3 @@ def _border(graph: Graph, bond: FloatArray, labels: IntArray, members: IntArray)
     return float(bond[edges][labels[graph.neighbour[edges]] == WORLD].sum())
 
 
-@kernel
-def _local(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
-           labels: IntArray, unary: FloatArray, former: IntArray, stay: float,
-           n: int, local: FloatArray) -> None:
-    """Write what each label would cost track n, given the labels of its neighbours."""
-    for k in range(len(local)):
-        local[k] = unary[k, n]
-        if former[n] >= OUTLIER and former[n] + 1 != k:
-            local[k] += stay
-        if k > FIRST_BODY:
-            local[k] += FORBIDDEN
-    for e in range(first[n], first[n + 1]):
-        other = labels[neighbour[e]]
-        if other == OUTLIER:
-            continue
-        # Wrong matches are not coherent: an edge to or from one costs nothing.
-        for k in range(1, len(local)):
-            if k != other + 1:
-                local[k] += bond[e]
-        if other >= FIRST_BODY and contrast[e] < 1.0 and local[other + 1] >= FORBIDDEN:
-            local[other + 1] -= FORBIDDEN
-
-
-@kernel
-def assign_labels(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
-                  labels: IntArray, unary: FloatArray, former: IntArray, stay: float) -> None:
-    """Give track after track its cheapest label until none changes, in place."""
-    local = np.empty(len(unary))
-    for _ in range(5):
-        changes = 0
-        for n in range(len(labels)):
-            _local(first, neighbour, bond, contrast, labels, unary, former, stay, n, local)
-            best = labels[n] + 1
-            for k in range(len(local)):
-                if local[k] < local[best] - 1e-9:
-                    best = k
-            if best != labels[n] + 1:
-                labels[n] = best - 1
-                changes += 1
-        if changes == 0:
-            break
-
-
-@kernel
-def local_costs(first: IntArray, neighbour: IntArray, bond: FloatArray, contrast: FloatArray,
-                labels: IntArray, unary: FloatArray, former: IntArray, stay: float) -> FloatArray:
-    """Return the cost (K, N) of every label for every track, given the labels of the others."""
-    costs, local = np.empty(unary.shape), np.empty(len(unary))
-    for n in range(len(labels)):
-        _local(first, neighbour, bond, contrast, labels, unary, former, stay, n, local)
-        for k in range(len(local)):
-            costs[k, n] = local[k]
-    return costs

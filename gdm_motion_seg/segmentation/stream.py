@@ -13,7 +13,9 @@ from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.constants import MEMORY_S
 from gdm_motion_seg.segmentation.focal import FocalLength
-from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.graph import neighbour_graph
+from scipy.spatial import cKDTree
+from gdm_motion_seg.segmentation.constants import NEIGHBOURS, REACH
 from gdm_motion_seg.segmentation.motion import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
 from gdm_motion_seg.segmentation.partition import FIRST_BODY, NEW, Partition, partition
@@ -57,7 +59,7 @@ class StreamSegmenter:
             return self._segment_pair(window, stamp, camera)
         camera = self._focal.applied_to(camera)
         tracks = self._names.recall(window.ids)
-        graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
+        graph = neighbour_graph(cKDTree(window.x).query(window.x,k=min(NEIGHBOURS + 1, len(window)),distance_upper_bound=REACH * window.image_size[0])[1].reshape(len(window),-1), window.x, window.x - window.before[0])
         seed = self._seed + self._windows
         doubt = self._world.contradiction(window, graph, tracks['label'] >= FIRST_BODY, camera,
                                           seed)
