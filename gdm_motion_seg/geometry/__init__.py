@@ -6,8 +6,8 @@
 from gdm_motion_seg.geometry.calibrated import (
     decompose_essential, epipolar_parallax, essential_from_fundamental, fundamental_from_pose,
     parallax_angles, Pose, rays_from_pixels, recover_pose, refine_pose, triangulate)
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed, kronecker_embedding, linear_embedding
 from gdm_motion_seg.geometry.fundamental import (
     epipoles, fit_fundamental, fit_fundamental_robust, fit_fundamental_samples, fit_fundamentals,

@@ -16,8 +16,8 @@ from enum import Enum
 import numpy as np
 
 from gdm_motion_seg.geometry import _selection
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.fundamental import checked_points, MIN_POINTS
 from gdm_motion_seg.geometry.homography import (
     MIN_POINTS as MIN_POINTS_H, normalize_homography)

@@ -11,8 +11,8 @@ import numpy as np
 from gdm_motion_seg.gdm.kernels import hard_dimensions
 from gdm_motion_seg.geometry._linalg import cross_matrix, median
 from gdm_motion_seg.geometry.calibrated import recover_pose
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed
 from gdm_motion_seg.geometry.fundamental import (
     fit_fundamental_robust, MIN_POINTS, sampson_distances)

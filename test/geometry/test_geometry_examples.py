@@ -11,7 +11,7 @@ import pytest
 
 
 @pytest.mark.parametrize('name', ['normalization', 'embedding', 'fundamental', 'homography',
-                                  'calibrated', 'distortion', 'kind'])
+                                  'calibrated', 'camera', 'kind'])
 def test_the_examples_of_a_module_hold(name):
     module = importlib.import_module(f'gdm_motion_seg.geometry.{name}')
     result = doctest.testmod(module, extraglobs={'np': np})
