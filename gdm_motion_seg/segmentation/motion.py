@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry._linalg import cross_matrix, median
 from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.camera import Camera

@@ -26,7 +26,7 @@ import math
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
