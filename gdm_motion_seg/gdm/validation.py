@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.errors import InputError
 
 
