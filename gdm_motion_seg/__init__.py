@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gdm_motion_seg.gdm.config import GdmConfig
     from gdm_motion_seg.gdm.estimator import GlobalDimensionMinimization
     from gdm_motion_seg.gdm.minimize import minimize_global_dimension
-    from gdm_motion_seg.geometry.distortion import Camera
+    from gdm_motion_seg.geometry.camera import Camera
     from gdm_motion_seg.geometry.kind import MotionKind
     from gdm_motion_seg.masks import motion_mask, MotionMasks
     from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
@@ -36,7 +36,7 @@ __all__ = ('Camera', 'draw_overlay', 'FrameResult', 'GdmConfig', 'GlobalDimensio
            'TrackingConfig')
 
 _MODULE_OF = {
-    'Camera': 'gdm_motion_seg.geometry.distortion',
+    'Camera': 'gdm_motion_seg.geometry.camera',
     'draw_overlay': 'gdm_motion_seg.viz.overlay',
     'FrameResult': 'gdm_motion_seg.pipeline',
     'GdmConfig': 'gdm_motion_seg.gdm.config',

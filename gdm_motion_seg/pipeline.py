@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.heap import keep_frame_buffers
 from gdm_motion_seg.notebook import Showable
 from gdm_motion_seg.segmentation.config import LEAST_EFFORT, SegmentationConfig

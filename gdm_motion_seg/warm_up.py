@@ -10,8 +10,8 @@ import threading
 import cv2
 import numpy as np
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.masks import MotionMasks

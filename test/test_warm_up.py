@@ -12,7 +12,7 @@ NEWLY_COMPILED = """
 import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.poses import motion_pose

@@ -37,7 +37,7 @@ from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tables import open_table, SCHEMAS, TableFile
 from gdm_motion_seg.batch.tracks import read_tracks, TracksFile
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.bags import is_bag
 from gdm_motion_seg.io.frames import Frame, FrameSource
 from gdm_motion_seg.io.sources import open_source

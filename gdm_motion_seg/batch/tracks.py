@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from gdm_motion_seg.batch.store import Store
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.tracking.window import TrackedFrame, Window
 

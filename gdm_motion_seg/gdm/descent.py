@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 
 PATIENCE = 6
 """The default search ends a descent after so many steps in which no point changed its cluster."""

@@ -6,7 +6,7 @@ Empirical dimension, global dimension and its gradient (sections 3 and 4 of the 
 
 These are the definitions, evaluated with a singular value decomposition and therefore exact to
 rounding. The search evaluates the same functions of many partitions at once from Gram matrices
-(``gram.py``).
+(``kernels.py``).
 """
 
 import math
@@ -14,9 +14,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.validation import (check_alpha, check_epsilon, check_p, check_partition,
-                                           check_price, check_vectors, FloatArray)
+                                           check_price, check_vectors)
 
 RANK_TOLERANCE = 1e-13
 """

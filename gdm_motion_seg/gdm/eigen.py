@@ -11,45 +11,27 @@ take one to four microseconds.
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import compiled
-from gdm_motion_seg.gdm.validation import FloatArray
 
-_MAX_QL_ITERATIONS = 60
-_kernel = compiled(fastmath={'contract'})
-
-_NEGLIGIBLE = 1e-14
-"""An off-diagonal entry below this share of the matrix is zero to the eigenvalues."""
+MAX_QL_ITERATIONS = 60
+eigen_kernel = compiled(fastmath={'contract'})
 
 
-@_kernel
-def eigenvalues(matrix: FloatArray, work: FloatArray, values: FloatArray, off: FloatArray) -> None:
-    """
-    Write the eigenvalues of a symmetric matrix into ``values``, in no particular order.
-
-    ``work`` (D, D) and ``off`` (D,) are scratch; the matrix is not changed.
-    """
-    d = matrix.shape[0]
-    for i in range(d):
-        for j in range(i + 1):
-            work[i, j] = matrix[i, j]
-    _tridiagonalize(work, values, off, False)
-    _rational_ql(values, off)
-
-
-@_kernel
+@eigen_kernel
 def eigensystem(matrix: FloatArray, axes: FloatArray, values: FloatArray, off: FloatArray) -> None:
     """Write the eigenvalues into ``values`` and the eigenvectors into the rows of ``axes``."""
     d = matrix.shape[0]
     for i in range(d):
         for j in range(i + 1):
             axes[i, j] = matrix[i, j]
-    _tridiagonalize(axes, values, off, True)
+    tridiagonalize(axes, values, off, True)
     _ql(values, off, axes)
 
 
-@_kernel
-def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
-                    accumulate: bool) -> None:
+@eigen_kernel
+def tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
+                   accumulate: bool) -> None:
     """Reduce the lower triangle of ``a`` to tridiagonal form, by rotations kept in ``a``."""
     d = a.shape[0]
     for i in range(d - 1, 0, -1):
@@ -106,7 +88,7 @@ def _tridiagonalize(a: FloatArray, diagonal: FloatArray, off: FloatArray,
             a[i, j] = 0.0
 
 
-@_kernel
+@eigen_kernel
 def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
     """Diagonalize a tridiagonal matrix by implicit QL; rotate the rows of ``axes`` along."""
     d = len(values)
@@ -114,7 +96,7 @@ def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
         off[i - 1] = off[i]
     off[d - 1] = 0.0
     for low in range(d):
-        for _ in range(_MAX_QL_ITERATIONS):
+        for _ in range(MAX_QL_ITERATIONS):
             end = low
             while end < d - 1:
                 scale = abs(values[end]) + abs(values[end + 1])
@@ -156,64 +138,3 @@ def _ql(values: FloatArray, off: FloatArray, axes: FloatArray) -> None:
                 values[low] -= p
                 off[low] = g
                 off[end] = 0.0
-
-
-@_kernel
-def _rational_ql(values: FloatArray, off: FloatArray) -> None:
-    """
-    Find the eigenvalues of a tridiagonal matrix by QL without square roots in the inner loop.
-
-    The rational variant of Reinsch (1973): it works on the squares of the off-diagonal entries.
-    """
-    d = len(values)
-    for i in range(1, d):
-        off[i - 1] = off[i] * off[i]
-    off[d - 1] = 0.0
-    shifted = 0.0
-    scale = 0.0
-    tiny = 0.0
-    for low in range(d):
-        reach = abs(values[low]) + np.sqrt(off[low])
-        if scale < reach:
-            scale = reach
-            tiny = _NEGLIGIBLE * scale
-        negligible = tiny * tiny
-        for _ in range(_MAX_QL_ITERATIONS):
-            end = low
-            while off[end] > negligible:
-                end += 1
-            if end == low:
-                break
-            root = np.sqrt(off[low])
-            g = values[low]
-            p = (values[low + 1] - g) / (2.0 * root)
-            r = np.sqrt(p * p + 1.0)
-            values[low] = root / (p + (r if p >= 0.0 else -r))
-            shift = g - values[low]
-            for i in range(low + 1, d):
-                values[i] -= shift
-            shifted += shift
-            g = values[end]
-            if g == 0.0:
-                g = tiny
-            h = g
-            s = 0.0
-            for i in range(end - 1, low - 1, -1):
-                p = g * h
-                r = p + off[i]
-                inverse = 1.0 / r
-                off[i + 1] = s * r
-                s = off[i] * inverse
-                values[i + 1] = h + s * (h + values[i])
-                g = values[i] - off[i] / g
-                if g == 0.0:
-                    g = tiny
-                h = g * p * inverse
-            off[low] = s * g
-            values[low] = h
-            # off holds s * g instead of s * g * h, which could underflow.
-            if h == 0.0 or abs(off[low]) <= abs(negligible / h):
-                break
-            off[low] *= h
-        off[low] = 0.0
-        values[low] += shifted

@@ -8,10 +8,10 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.minimize import GdmResult, minimize_global_dimension
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 from gdm_motion_seg.settings import settings_of
 
 if TYPE_CHECKING:

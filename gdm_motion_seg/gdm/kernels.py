@@ -13,17 +13,11 @@ import math
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel, reordered_kernel
-from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
-
-GRAM_FLOOR = 1e-12
-"""
-Eigenvalues below this share of the largest are zero.
-
-A sum of squares in double precision knows them no better. It means that the search sees no extent
-below a millionth of the largest one.
-"""
+from gdm_motion_seg.gdm.eigen import eigensystem
+from gdm_motion_seg.gdm.eigenvalues import eigenvalues
+from gdm_motion_seg.gdm.empirical import add_square, dimension_of_eigenvalues, GRAM_FLOOR
 
 DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
@@ -52,28 +46,6 @@ SCREEN_NODES = 24
 
 SCREEN_MARGIN = 1e-5
 """Relative error that the screening allows its quadrature, many times what it has."""
-
-
-@kernel
-def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
-    """Compute the empirical dimension; eigenvalues below GRAM_FLOOR * scale are zero."""
-    largest = 0.0
-    for value in values:
-        largest = max(largest, value)
-    floor = GRAM_FLOOR * max(largest, scale)
-    if largest <= floor:
-        return 0.0
-    delta = epsilon / (1.0 - epsilon) if epsilon < 1.0 else 0.0
-    above = 0.0
-    below = 0.0
-    for value in values:
-        if value > floor:
-            log = 0.5 * math.log(value / largest)
-            above += math.exp(epsilon * log)
-            below += math.exp(delta * log)
-    if epsilon == 1.0:
-        return above
-    return math.exp(math.log(above) / epsilon - math.log(below) / delta)
 
 
 @kernel
@@ -257,15 +229,6 @@ def _project(column: FloatArray) -> None:
 
 
 @kernel
-def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
-    d = len(vector)
-    for i in range(d):
-        f = sign * vector[i]
-        for j in range(d):
-            gram[i, j] += f * vector[j]
-
-
-@kernel
 def new_screen(d: int) -> Screen:
     """Make the empty record of a cluster that :func:`prepare_screen` fills."""
     return (np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros((4 + SCREEN_NODES, d)),
@@ -414,28 +377,9 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
                     changed: FloatArray) -> float:
     """Compute the empirical dimension of a cluster with one point more or less."""
     changed[:] = gram
-    _add_square(changed, vector, sign)
+    add_square(changed, vector, sign)
     eigenvalues(changed, work, values, off)
     return dimension_of_eigenvalues(values, epsilon, scale)
-
-
-@kernel
-def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
-                    epsilon: float) -> FloatArray:
-    """Compute the empirical dimension of each cluster of a hard partition."""
-    d = vectors.shape[1]
-    grams = np.zeros((n_clusters, d, d))
-    for i in range(len(labels)):
-        if labels[i] >= 0:
-            _add_square(grams[labels[i]], vectors[i], 1.0)
-    work = np.empty((d, d))
-    values = np.empty(d)
-    off = np.empty(d)
-    dims = np.zeros(n_clusters)
-    for k in range(n_clusters):
-        eigenvalues(grams[k], work, values, off)
-        dims[k] = dimension_of_eigenvalues(values, epsilon, 0.0)
-    return dims
 
 
 @kernel
@@ -480,7 +424,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
         counts[:] = 0
         for i in range(n):
             if labels[i] >= 0:
-                _add_square(grams[labels[i]], vectors[i], 1.0)
+                add_square(grams[labels[i]], vectors[i], 1.0)
                 counts[labels[i]] += 1
         stale = np.ones(n_clusters, np.bool_)
         total = 0.0
@@ -561,11 +505,11 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
                 if counts[own] == 0:
                     grams[own] = 0.0
                 else:
-                    _add_square(grams[own], vector, -1.0)
+                    add_square(grams[own], vector, -1.0)
                 stale[own] = True
             if target >= 0:
                 counts[target] += 1
-                _add_square(grams[target], vector, 1.0)
+                add_square(grams[target], vector, 1.0)
                 stale[target] = True
         if unmoved == n:
             return sweep + 1
@@ -632,7 +576,7 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
     values = np.empty(d)
     off = np.empty(d)
     for i in range(n):
-        _add_square(grams[i], vectors[i], 1.0)
+        add_square(grams[i], vectors[i], 1.0)
         dims[i] = 1.0 if vectors[i].any() else 0.0
     alive = n
     for merge in range(n - n_clusters):

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
 from gdm_motion_seg.gdm.dimension import cluster_dimensions, hard_memberships, p_norm, unit_scale
+from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 from gdm_motion_seg.gdm.starts import starting_memberships
-from gdm_motion_seg.gdm.validation import (check_n_clusters, check_partition, check_vectors,
-                                           FloatArray, IntArray)
+from gdm_motion_seg.gdm.validation import check_n_clusters, check_partition, check_vectors
 
 TIE = 1e-3
 """Among restarts whose GD differs by less than this share, the sum of dimensions decides."""
@@ -176,7 +177,7 @@ def _reassign_each(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, n
         key = partition.tobytes()
         if key not in done:
             used = _reassign(x, partition, k, config, 0.0, n_sweeps)
-            done[key] = (partition, used, kernels.hard_dimensions(x, partition, k, config.epsilon))
+            done[key] = (partition, used, hard_dimensions(x, partition, k, config.epsilon))
         partition, sweeps[s], found = done[key]
         labels[s] = np.append(order, -1)[partition]
         dimensions[s, order] = found

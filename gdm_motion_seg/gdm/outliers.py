@@ -5,9 +5,9 @@
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.simplex import project_onto_simplex
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 
 
 def set_aside(memberships: FloatArray, fraction: float) -> FloatArray:

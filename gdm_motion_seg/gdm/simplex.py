@@ -6,8 +6,8 @@
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.gdm.validation import FloatArray
 
 
 def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:

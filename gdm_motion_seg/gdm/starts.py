@@ -6,11 +6,12 @@
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.dimension import hard_memberships
-from gdm_motion_seg.gdm.validation import check_starts, FloatArray, IntArray
+from gdm_motion_seg.gdm.validation import check_starts
 
 AGGLOMERATIVE_EVERY = 3
 """

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.errors import InputError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 def check_vectors(vectors: npt.ArrayLike, *, allow_empty: bool = False) -> FloatArray:

@@ -1,12 +1,15 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Point correspondences as vectors: the paper's nonlinear and linear embeddings."""
+"""Point correspondences as vectors: the paper's embedding, and the coordinates it is made in."""
 
 import numpy as np
 
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
-from gdm_motion_seg.geometry.normalization import normalize_image_points
+from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
+
+REFERENCE_SIDE = 640.0
+"""Longer image side at which constants in pixels were chosen; they grow with the image."""
 
 
 def kronecker_embedding(x1: FloatArray, x2: FloatArray) -> FloatArray:
@@ -40,38 +43,30 @@ def kronecker_embedding(x1: FloatArray, x2: FloatArray) -> FloatArray:
     return np.stack((u * x, u * y, u, v * x, v * y, v, x, y, np.ones_like(x)), axis=-1)
 
 
-def linear_embedding(x1: FloatArray, x2: FloatArray) -> FloatArray:
-    """
-    Embed correspondences into R^4 as (x, y, x', y').
-
-    Parameters
-    ----------
-    x1, x2 : (..., 2) arrays
-        Points in the first and the second view.
-
-    Returns
-    -------
-    (..., 4) array
-        Under an affine camera a rigid motion is an affine subspace of it.
-
-    """
-    return np.concatenate((x1, x2), axis=-1)
-
-
 def embed(correspondences: Correspondences) -> FloatArray:
-    """
-    Kronecker embedding of image-normalised correspondences: the vectors that GDM partitions.
-
-    Parameters
-    ----------
-    correspondences : Correspondences
-        In pixels.
-
-    Returns
-    -------
-    (N, 9) array
-
-    """
+    """Return the embedding (N, 9) of image-normalised points: the vectors that GDM partitions."""
     c = correspondences
     return kronecker_embedding(normalize_image_points(c.x1, c.image_size),
                                normalize_image_points(c.x2, c.image_size))
+
+
+def normalize_image_points(points: FloatArray, image_size: tuple[int, int]) -> FloatArray:
+    """
+    Centre pixels (..., 2) on the image and divide them by half its width.
+
+    The global dimension depends on the scale of the coordinates. This one keeps the weight of the
+    constant 1 in the embedding the same for every motion of an image; Hartley's, which follows
+    the spread of each point set, doubled the segmentation error where it was tried.
+    """
+    width, height = image_size
+    return (points - np.array([0.5 * width, 0.5 * height])) / (0.5 * width)
+
+
+def pixel_unit(image_size: tuple[int, int]) -> float:
+    """
+    Return the size of the image relative to the one at which constants in pixels were chosen.
+
+    >>> pixel_unit((1280, 720))
+    2.0
+    """
+    return max(image_size) / REFERENCE_SIDE

@@ -5,207 +5,167 @@
 Fundamental matrices: fit, refine, measure.
 
 Everywhere x2^T F x1 = 0 with F in pixels, of rank two and unit Frobenius norm, and distances are
-Sampson distances in pixels.
+Sampson distances in pixels. The fit and the refinement are by hand: OpenCV has neither weights nor
+a refinement on the Sampson distance, and no answer for degenerate points.
 """
 
-import numpy as np
-import numpy.typing as npt
+import math
+from typing import NamedTuple
 
+import cv2
+import numpy as np
+
+from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import _epipolar, _selection
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
-from gdm_motion_seg.geometry.normalization import pixel_unit
+from gdm_motion_seg.geometry.rigid import entries, epipolar
+from gdm_motion_seg.geometry.robust import LOSS_SIGMAS, noise_scale
 
 MIN_POINTS = 8
 """Points that a linear fit of F needs."""
-_LOWER = np.tril_indices(9)
+INLIER_SIGMAS = 3.5
+"""Residuals up to here, over the noise, take part in the last fit by least squares."""
+SUSPICIOUS_NOISE_PX = 1.0
+"""Noise, at 640 pixels, from which on gross errors are looked for, ..."""
+GROSS_SIGMAS, GROSS_SHARE = 5.0, 0.02
+"""... as they are if this share of the points lies beyond so many standard deviations."""
+LEAST_SQUARES = 1e9
+"""Scale of the Cauchy loss, in pixels, at which it is the squared distance."""
+MOST_DAMPING = 1e9
+"""Damping at which no step lowers the cost any more."""
+STIFF = 1e3
+"""Stiffness of the constraints over the trace of the normal equations."""
 
 
-def fit_fundamental(x1: FloatArray, x2: FloatArray,
-                    weights: npt.ArrayLike | None = None) -> FloatArray:
+class Frame(NamedTuple):
+    """Coordinates in which F is fitted: centroids at 0, and one scale for both views."""
+
+    points: FloatArray
+    """(4, N) points: x and y of the first view, x and y of the second one."""
+    scale: float
+    """Normalised units per pixel. Only because it is one, Sampson distances are multiples."""
+    first: FloatArray
+    """(3, 3) transform of the first view, from pixels."""
+    second: FloatArray
+    """(3, 3) transform of the second view, from pixels."""
+
+    @classmethod
+    def of(cls, x1: FloatArray, x2: FloatArray, weights: FloatArray) -> 'Frame':
+        """Normalise points so that the weighted mean squared radius is about 2 (Hartley)."""
+        joint = np.concatenate((x1.T, x2.T))
+        total = max(float(weights.sum()), 1e-300)
+        centre = joint @ weights / total
+        points = joint - centre[:, None]
+        spread = points ** 2 @ weights / total
+        # Below the rounding of the coordinates there is no spread to scale by.
+        s1, s2 = (2.0 / s if s > 1e-24 * (1.0 + c) else 1.0 for s, c in (
+            (spread[0] + spread[1], centre[:2] @ centre[:2]),
+            (spread[2] + spread[3], centre[2:] @ centre[2:])))
+        scale = float(s1 * s2) ** 0.25
+        points *= scale
+        first, second = (np.array([[scale, 0.0, -scale * x], [0.0, scale, -scale * y],
+                                   [0.0, 0.0, 1.0]]) for x, y in (centre[:2], centre[2:]))
+        return cls(points, scale, first, second)
+
+    def to_pixels(self, f: FloatArray) -> FloatArray:
+        """Return an F of these coordinates in pixels."""
+        return _rank_two(self.second.T @ f @ self.first)
+
+    def from_pixels(self, f: FloatArray) -> FloatArray:
+        """Return the part of rank two of an F in pixels in these coordinates."""
+        return _rank_two(np.linalg.inv(self.second).T @ f @ np.linalg.inv(self.first))
+
+    def eight_point(self, weights: FloatArray) -> FloatArray:
+        """Return the linear fit."""
+        v = kronecker_embedding(self.points[:2].T, self.points[2:].T)
+        _, vectors = np.linalg.eigh((v * weights[:, None]).T @ v)
+        return _rank_two(vectors[:, 0].reshape(3, 3))
+
+    def refine(self, f: FloatArray, weights: FloatArray, loss: float, iterations: int,
+               tolerance: float) -> None:
+        """Minimise the Cauchy loss of the Sampson distances, in place."""
+        _minimise(f, self.points, weights, loss * loss, iterations, tolerance)
+
+    def refine_at_own_scale(self, f: FloatArray, unit: float) -> float:
+        """Refine twice, in place, each time at the scale of the residuals; return the last."""
+        ones = np.ones(self.points.shape[1])
+        for _ in range(2):
+            loss = LOSS_SIGMAS * noise_scale(_sampson(f, self.points), unit, 1, 7)
+            self.refine(f, ones, loss, 20, 1e-3)
+        return noise_scale(_sampson(f, self.points), unit, 1, 7)
+
+
+def fit_fundamental(x1: FloatArray, x2: FloatArray) -> FloatArray:
     """
-    Fit F by the weighted normalised eight-point algorithm.
+    Fit F to (N, 2) pixels, N >= 8, by the normalised eight-point algorithm.
 
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels, N >= 8.
-    weights : (N,) array, optional
-        Non-negative; all equal by default.
-
-    Returns
-    -------
-    (3, 3) array
-        Rank two, unit Frobenius norm. Finite for finite points, even where the points (all equal,
-        on a line, on a plane) do not determine it; then it is one of many.
-
-    References
-    ----------
-    Hartley, In defence of the eight-point algorithm, PAMI 1997.
-
-    """
-    a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    return _epipolar.eight_point(a1, a2, checked_weights(weights, len(a1)))
-
-
-def fit_fundamentals(x1: FloatArray, x2: FloatArray, weights: FloatArray,
-                     iterations: int = 6) -> FloatArray:
-    """
-    Fit one F for each row of weights, all in one batch.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels.
-    weights : (H, N) array
-        Non-negative.
-    iterations : int
-        Inverse iterations for each eigenvector; exact enough for hypotheses at 6.
-
-    Returns
-    -------
-    (H, 3, 3) array
-        As :func:`fit_fundamental`.
-
-    Notes
-    -----
-    The moments sum w v v^T of all rows are one matrix product with the 45 products of the entries
-    of v; Hartley's normalisation is applied inside the moments.
-
-    """
-    a1, a2 = checked_points(x1, x2)
-    w = np.asarray(weights, np.float64)
-    if w.ndim != 2 or w.shape[1] != len(a1):
-        raise InputError(f'weights must have the shape (H, {len(a1)}), got {w.shape}')
-    if not len(a1):
-        return np.zeros((len(w), 3, 3))
-    # One common transform first: moments of raw pixels would lose half of the digits.
-    centre = 0.5 * (a1.mean(axis=0) + a2.mean(axis=0))
-    scale = 1.0 / max(float(np.abs(a1 - centre).max()), float(np.abs(a2 - centre).max()), 1e-12)
-    v = kronecker_embedding((a1 - centre) * scale, (a2 - centre) * scale)
-    monomials = v[:, _LOWER[0]] * v[:, _LOWER[1]]
-    packed = w @ monomials
-    moments = np.empty((len(w), 9, 9))
-    moments[:, _LOWER[0], _LOWER[1]] = packed
-    moments[:, _LOWER[1], _LOWER[0]] = packed
-    fs = _epipolar.eight_point_moments(moments, iterations)
-    transform = np.array([[scale, 0.0, -scale * centre[0]], [0.0, scale, -scale * centre[1]],
-                          [0.0, 0.0, 1.0]])
-    return unit_norm(transform.T @ fs @ transform)
-
-
-def fit_fundamental_samples(x1: FloatArray, x2: FloatArray, samples: IntArray,
-                            iterations: int = 4) -> FloatArray:
-    """
-    Fit one F for each row of point indices: the hypotheses of a sampling method.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels.
-    samples : (H, M) array of int
-        M >= 8 indices a row.
-    iterations : int
-        Inverse iterations for each eigenvector.
-
-    Returns
-    -------
-    (H, 3, 3) array
-        As :func:`fit_fundamental`; a few microseconds each.
-
-    """
-    a1, a2 = checked_points(x1, x2)
-    index = np.ascontiguousarray(samples, np.int64)
-    if index.ndim != 2 or index.shape[1] < MIN_POINTS:
-        raise InputError(f'samples must have the shape (H, at least {MIN_POINTS}), '
-                         f'got {index.shape}')
-    if index.size and (index.min() < 0 or index.max() >= len(a1)):
-        raise InputError(f'samples must be indices below {len(a1)}, '
-                         f'got {index.min()} to {index.max()}')
-    return _epipolar.eight_point_samples(a1, a2, index, iterations)
-
-
-def fit_fundamental_robust(x1: FloatArray, x2: FloatArray,
-                           image_size: tuple[int, int]) -> FloatArray:
-    """
-    Fit F to the points of one motion, of which a few may be wrong.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels, N >= 8.
-    image_size : (width, height)
-        Pixels; sets the scale of the noise that is expected.
-
-    Returns
-    -------
-    (3, 3) array
-        Eight-point fit, refined on the Sampson distance under a Cauchy loss whose scale follows
-        the residuals, then by least squares on the inliers.
-
+    The result is finite for finite points, even where the points (all equal, on a line, on a
+    plane) do not determine F; then it is one of many. (Hartley, In defence of the eight-point
+    algorithm, PAMI 1997.)
     """
     a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    return _selection.robust_fundamental(a1, a2, pixel_unit(image_size))
+    ones = np.ones(len(a1))
+    frame = Frame.of(a1, a2, ones)
+    return frame.to_pixels(frame.eight_point(ones))
 
 
 def refine_fundamental(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
-                       weights: npt.ArrayLike | None = None, loss_px: float = 0.0,
+                       weights: FloatArray | None = None, loss_px: float = LEAST_SQUARES,
                        iterations: int = 50, tolerance: float = 1e-9) -> FloatArray:
     """
-    Minimise the (robust) sum of squared Sampson distances over all F of rank two.
+    Minimise the Cauchy loss of the Sampson distances over all F of rank two and unit norm.
 
-    Parameters
-    ----------
-    fundamental : (3, 3) array
-        Where to start.
-    x1, x2 : (N, 2) arrays
-        Pixels, N >= 7.
-    weights : (N,) array, optional
-        Non-negative; all equal by default.
-    loss_px : float
-        Scale c of the Cauchy loss c^2 log(1 + r^2 / c^2) in pixels; 0 for least squares.
-    iterations : int
-        Largest number of Levenberg-Marquardt steps.
-    tolerance : float
-        Relative decrease of the cost that ends the search.
-
-    Returns
-    -------
-    (3, 3) array
-        Rank two, unit Frobenius norm, and a cost no higher than that of the start (of its part
-        of rank two).
-
-    Notes
-    -----
-    F = U diag(cos t, sin t, 0) V^T with U, V in SO(3): seven parameters, rank and norm hold by
-    construction (Bartoli and Sturm, PAMI 2004). The derivatives are analytic.
-
+    Levenberg-Marquardt from ``fundamental`` on (N, 2) pixels, N >= 7; ``loss_px`` is the scale c
+    of the loss c^2 log(1 + r^2 / c^2). The cost of the result is never higher than that of the
+    start (of its part of rank two).
     """
-    f = np.ascontiguousarray(fundamental, np.float64)
-    if f.shape != (3, 3):
-        raise InputError(f'fundamental must have the shape (3, 3), got {f.shape}')
     a1, a2 = checked_points(x1, x2, 7)
-    w = checked_weights(weights, len(a1))
-    return _epipolar.refine_rank_two(f, a1, a2, w, float(loss_px), iterations, tolerance)
+    w = np.ones(len(a1)) if weights is None else np.ascontiguousarray(weights, np.float64)
+    frame, start = Frame.of(a1, a2, w), _rank_two(fundamental)
+    f = frame.from_pixels(start)
+    frame.refine(f, w, loss_px * frame.scale, iterations, tolerance)
+    found = frame.to_pixels(f)
+    # Between views of very different scale, rounding may cost more than was gained.
+    before, after = (w @ np.log1p((sampson_distances(g, a1, a2) / loss_px) ** 2)
+                     for g in (start, found))
+    return found if after <= before else start
+
+
+def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
+    """
+    Fit F to the points of one motion, of which a few may be wrong.
+
+    The eight-point fit is refined under a Cauchy loss whose scale follows the residuals, and then
+    by least squares on the inliers. Where there are signs of gross errors, the least median of
+    squares is a second start. ``unit`` is the size of the image relative to 640 pixels.
+    """
+    a1, a2 = checked_points(x1, x2, MIN_POINTS)
+    frame = Frame.of(a1, a2, np.ones(len(a1)))
+    points, unit = frame.points, unit * frame.scale
+    f = frame.eight_point(np.ones(len(a1)))
+    noise = frame.refine_at_own_scale(f, unit)
+    gross = int((_sampson(f, points) > GROSS_SIGMAS * noise).sum())
+    if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * len(a1):
+        start = cv2.findFundamentalMat(points[:2].T, points[2:].T, cv2.FM_LMEDS)[0]
+        if start is not None and np.isfinite(start).all():
+            other = _rank_two(start[:3])
+            other_noise = frame.refine_at_own_scale(other, unit)
+            if other_noise < noise:
+                f, noise = other, other_noise
+    inliers = (_sampson(f, points) < INLIER_SIGMAS * noise) * 1.0
+    frame.refine(f, inliers, LEAST_SQUARES * frame.scale, 20, 1e-5)
+    return frame.to_pixels(f)
 
 
 def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """
-    Sampson distances, the first-order distances of correspondences from the epipolar geometry.
+    Return the Sampson distances (N,) of points in pixels; (H, N) for matrices (H, 3, 3).
 
-    Parameters
-    ----------
-    fundamental : (3, 3) or (H, 3, 3) array
-        One matrix or many.
-    x1, x2 : (N, 2) arrays
-        Pixels.
-
-    Returns
-    -------
-    (N,) or (H, N) array
-        Pixels, non-negative. With independent noise of standard deviation s in all four
-        coordinates they are distributed as the absolute value of s N(0, 1).
+    It is the distance of a correspondence from the epipolar geometry to first order. With
+    independent noise of standard deviation s in all four coordinates it is distributed as the
+    absolute value of s N(0, 1).
 
     Examples
     --------
@@ -220,74 +180,16 @@ def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -
     a1, a2 = checked_points(x1, x2)
     if fs.shape[-2:] != (3, 3) or fs.ndim not in (2, 3):
         raise InputError(f'fundamental must have the shape (3, 3) or (H, 3, 3), got {fs.shape}')
-    kernel = _epipolar.sampson if fs.ndim == 2 else _epipolar.sampson_many
-    return kernel(fs, a1, a2)
-
-
-def epipoles(fundamental: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """
-    Epipoles of F: where each camera sees the other one's centre.
-
-    Parameters
-    ----------
-    fundamental : (..., 3, 3) array
-        One matrix or many.
-
-    Returns
-    -------
-    e1, e2 : (..., 3) arrays
-        Homogeneous pixels of unit norm with F e1 = 0 and F^T e2 = 0; the last entry is 0 for an
-        epipole at infinity.
-
-    """
-    u, _, vt = np.linalg.svd(fundamental)
-    return vt[..., 2, :], u[..., :, 2]
-
-
-def unit_norm(matrices: FloatArray) -> FloatArray:
-    """
-    Scale matrices to unit Frobenius norm; zero matrices stay.
-
-    Parameters
-    ----------
-    matrices : (..., 3, 3) array
-        Any.
-
-    Returns
-    -------
-    (..., 3, 3) array
-        The same up to scale.
-
-    """
-    norm = np.linalg.norm(matrices, axis=(-2, -1), keepdims=True)
-    return matrices / np.where(norm > 0.0, norm, 1.0)
+    points = np.concatenate((a1.T, a2.T))
+    if fs.ndim == 2:
+        return _sampson(fs, points)
+    return np.array([_sampson(f, points) for f in fs]).reshape(len(fs), len(a1))
 
 
 def checked_points(x1: FloatArray, x2: FloatArray,
                    least: int = 0) -> tuple[FloatArray, FloatArray]:
-    """
-    Points as the kernels want them.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels.
-    least : int
-        Smallest N allowed.
-
-    Returns
-    -------
-    x1, x2 : (N, 2) arrays
-        Contiguous, float64.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not match or there are too few points.
-
-    """
-    a1 = np.ascontiguousarray(x1, np.float64)
-    a2 = np.ascontiguousarray(x2, np.float64)
+    """Return (N, 2) points as the kernels want them; InputError if they are none or too few."""
+    a1, a2 = np.ascontiguousarray(x1, np.float64), np.ascontiguousarray(x2, np.float64)
     if a1.ndim != 2 or a1.shape[1] != 2 or a1.shape != a2.shape:
         raise InputError(f'x1 and x2 must have the same shape (N, 2), got {a1.shape} and '
                          f'{a2.shape}')
@@ -296,33 +198,127 @@ def checked_points(x1: FloatArray, x2: FloatArray,
     return a1, a2
 
 
-def checked_weights(weights: npt.ArrayLike | None, n: int) -> FloatArray:
+def _rank_two(matrix: FloatArray) -> FloatArray:
+    """Return the nearest matrix of rank two in the Frobenius norm, at unit norm."""
+    u, s, vt = np.linalg.svd(matrix)
+    return _unit_norm((u[:, :2] * s[:2]) @ vt[:2])
+
+
+def _unit_norm(matrix: FloatArray) -> FloatArray:
+    return np.asarray(matrix / max(float(np.linalg.norm(matrix)), 1e-300))
+
+
+@kernel
+def _sampson(f: FloatArray, points: FloatArray) -> FloatArray:
+    e, distances = entries(f), np.empty(points.shape[1])
+    for n in range(points.shape[1]):
+        _, _, _, _, c, q = epipolar(e, points[0, n], points[1, n], points[2, n], points[3, n])
+        distances[n] = abs(c) / math.sqrt(q)
+    return distances
+
+
+@kernel
+def _normal_equations(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: float,
+                      jtj: FloatArray, jtr: FloatArray) -> float:
+    """Write the Gauss-Newton terms of the Sampson distances in the entries of F; return cost."""
+    cost, g, e = 0.0, np.empty(9), entries(f)
+    for i in range(9):
+        jtr[i] = 0.0
+        for j in range(9):
+            jtj[i, j] = 0.0
+    for n in range(points.shape[1]):
+        x, y, u, v = points[0, n], points[1, n], points[2, n], points[3, n]
+        l0, l1, m0, m1, c, q = epipolar(e, x, y, u, v)
+        # r = c / sqrt(q): dr = (dc - (c / 2q) dq) / sqrt(q)
+        h, root = c / q, 1.0 / math.sqrt(q)
+        g[0] = root * (u * x - h * (l0 * x + m0 * u))
+        g[1] = root * (u * y - h * (l0 * y + m1 * u))
+        g[2] = root * (u - h * l0)
+        g[3] = root * (v * x - h * (l1 * x + m0 * v))
+        g[4] = root * (v * y - h * (l1 * y + m1 * v))
+        g[5] = root * (v - h * l1)
+        g[6] = root * (x - h * m0)
+        g[7] = root * (y - h * m1)
+        g[8] = root
+        large = 1.0 + c * h / loss2
+        cost += weights[n] * loss2 * math.log1p(c * h / loss2)
+        for i in range(9):
+            w = weights[n] / large * g[i]
+            jtr[i] += w * c * root
+            for j in range(i + 1):
+                jtj[i, j] += w * g[j]
+    return cost
+
+
+@kernel
+def _cofactors(f: FloatArray, cofactor: FloatArray) -> float:
+    """Write the derivative of the determinant by each entry; return the determinant."""
+    for i in range(3):
+        a, b = (i + 1) % 3, (i + 2) % 3
+        for j in range(3):
+            c, d = (j + 1) % 3, (j + 2) % 3
+            cofactor[i, j] = f[a, c] * f[b, d] - f[a, d] * f[b, c]
+    return f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2]
+
+
+@kernel
+def _unit(v: FloatArray) -> float:
+    """Scale nine numbers to unit norm, in place; return the norm they had."""
+    norm = 1e-300
+    for i in range(9):
+        norm += v[i] * v[i]
+    for i in range(9):
+        v[i] /= math.sqrt(norm)
+    return math.sqrt(norm)
+
+
+@kernel
+def _minimise(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: float,
+              iterations: int, tolerance: float) -> None:
     """
-    Weights as the kernels want them.
+    Minimise the Sampson cost over F of rank two and unit norm by Levenberg-Marquardt, in place.
 
-    Parameters
-    ----------
-    weights : (N,) array or None
-        None for all equal.
-    n : int
-        Number of points.
-
-    Returns
-    -------
-    (N,) array
-        Contiguous, float64.
-
-    Raises
-    ------
-    InputError
-        If the shape does not match, or a weight is negative or not finite.
-
+    A step is tangential to both constraints: norm and determinant change along F and along its
+    cofactors, and these two directions are made stiff. Newton steps on the determinant then bring
+    the rank back.
     """
-    if weights is None:
-        return np.ones(n)
-    w = np.ascontiguousarray(weights, np.float64)
-    if w.shape != (n,):
-        raise InputError(f'weights must have the shape ({n},), got {w.shape}')
-    if not (np.isfinite(w).all() and (w >= 0.0).all()):
-        raise InputError('weights must be finite and not negative')
-    return w
+    matrix, jtr, factor, step = np.empty((9, 9)), np.empty(9), np.empty((9, 9)), np.empty(9)
+    jtj, gradient, trial, cofactor = matrix.copy(), jtr.copy(), f.copy(), f.copy()
+    g, t, n = f.reshape(9), trial.reshape(9), cofactor.reshape(9)
+    cost, damping, small = np.inf, 1e-2, False
+    for _ in range(iterations + 1):
+        new = _normal_equations(trial, points, weights, loss2, matrix, jtr)
+        if new < cost:
+            small, cost, damping = cost - new <= tolerance * new, new, max(0.1 * damping, 1e-12)
+            for i in range(9):
+                g[i], gradient[i] = t[i], jtr[i]
+                for j in range(i + 1):
+                    jtj[i, j] = matrix[i, j]
+        else:
+            damping *= 10.0
+        _cofactors(f, cofactor)
+        _unit(n)
+        trace, along_f, along_n, gain = 1e-300, 0.0, 0.0, 0.0
+        for i in range(9):
+            trace += jtj[i, i]
+            along_f += gradient[i] * g[i]
+            along_n += gradient[i] * n[i]
+        for i in range(9):
+            for j in range(i + 1):
+                factor[i, j] = jtj[i, j] + STIFF * trace * (g[i] * g[j] + n[i] * n[j])
+            # The floor gives directions that the points do not see (a degenerate scene) a length.
+            factor[i, i] += damping * max(jtj[i, i], 1e-9 * trace)
+            step[i] = along_f * g[i] + along_n * n[i] - gradient[i]
+        if small or damping > MOST_DAMPING or not cholesky_inplace(factor):
+            return
+        cholesky_solve_inplace(factor, step)
+        for i in range(9):
+            gain -= gradient[i] * step[i]
+            t[i] = g[i] + step[i]
+        if gain <= tolerance * cost:
+            return
+        for _ in range(3):
+            _unit(t)
+            determinant, size = _cofactors(trial, cofactor), _unit(n)
+            for i in range(9):
+                t[i] -= determinant / max(size, 1e-15) * n[i]

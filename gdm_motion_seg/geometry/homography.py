@@ -1,189 +1,110 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Homographies x2 ~ H x1 in pixels: fit, refine, measure."""
+"""
+Homographies x2 ~ H x1 in pixels: fit, measure.
 
+OpenCV fits. The distances are by hand: they compare with the Sampson distance of F.
+"""
+
+import math
+
+import cv2
 import numpy as np
-import numpy.typing as npt
 
-from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import _projective
-from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.fundamental import checked_points, checked_weights
+from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.fundamental import checked_points
 
 MIN_POINTS = 4
 """Points that a homography needs, no three of them on a line."""
+FAR = 1e12
+"""Distance in pixels of a point whose image lies on or behind the horizon."""
+SAMPLES = 200
+"""Most samples of four points: with half of the points wrong, one is clean for sure."""
 
 
-def fit_homography(x1: FloatArray, x2: FloatArray,
-                   weights: npt.ArrayLike | None = None) -> FloatArray:
+def fit_homography(x1: FloatArray, x2: FloatArray, loss_px: float) -> FloatArray:
     """
-    Fit H by the weighted normalised direct linear transform.
+    Fit H to (N, 2) pixels, N >= 4, of which some may be wrong by more than ``loss_px``.
 
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels, N >= 4.
-    weights : (N,) array, optional
-        Non-negative; all equal by default.
-
-    Returns
-    -------
-    (3, 3) array
-        Divided by its last entry where that is not near zero, else at unit norm. Finite for
-        finite points, even where they do not determine it.
-
+    Of the fit to all points, a robust one and a similarity the one of the lowest Cauchy loss is
+    returned: of points on a line H may send all to infinity, and OpenCV may find none.
     """
     a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    w = checked_weights(weights, len(a1))
-    return normalize_homography(_projective.direct_linear(a1, a2, w))
+    found = [_similarity(a1, a2)]
+    for method in (0, cv2.USAC_MAGSAC):
+        try:
+            h = cv2.findHomography(a1, a2, method, loss_px, None, SAMPLES, 0.99)[0]
+        except cv2.error:
+            continue
+        if h is not None and np.isfinite(h).all():
+            found.append(h)
+    return normalize_homography(min(found, key=lambda h: cauchy_cost(h, a1, a2, loss_px)))
 
 
-def refine_homography(homography: FloatArray, x1: FloatArray, x2: FloatArray,
-                      weights: npt.ArrayLike | None = None, loss_px: float = 0.0,
-                      iterations: int = 30, tolerance: float = 1e-9) -> FloatArray:
-    """
-    Minimise the (robust) sum of squared :func:`homography_distances` over all H.
+def _similarity(x1: FloatArray, x2: FloatArray) -> FloatArray:
+    """Return the least-squares similarity, as a line fit of complex numbers."""
+    z1, z2 = x1[:, 0] + 1j * x1[:, 1], x2[:, 0] + 1j * x2[:, 1]
+    d1, d2 = z1 - z1.mean(), z2 - z2.mean()
+    power, factor = float(np.vdot(d1, d1).real), complex(np.vdot(d1, d2))
+    a = factor / power if abs(factor) > 1e-6 * power else 1.0
+    b = complex(z2.mean() - a * z1.mean())
+    a = complex(a)
+    return np.array([[a.real, -a.imag, b.real], [a.imag, a.real, b.imag], [0.0, 0.0, 1.0]])
 
-    Parameters
-    ----------
-    homography : (3, 3) array
-        Where to start.
-    x1, x2 : (N, 2) arrays
-        Pixels, N >= 4.
-    weights : (N,) array, optional
-        Non-negative; all equal by default.
-    loss_px : float
-        Scale of the Cauchy loss in pixels; 0 for least squares.
-    iterations : int
-        Largest number of Levenberg-Marquardt steps.
-    tolerance : float
-        Relative decrease of the cost that ends the search.
 
-    Returns
-    -------
-    (3, 3) array
-        With a cost no higher than that of the start.
-
-    """
-    h = np.ascontiguousarray(homography, np.float64)
-    if h.shape != (3, 3):
-        raise InputError(f'homography must have the shape (3, 3), got {h.shape}')
-    a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    w = checked_weights(weights, len(a1))
-    refined = _projective.refine(h, a1, a2, w, float(loss_px), iterations, tolerance)
-    return normalize_homography(refined)
+def cauchy_cost(h: FloatArray, x1: FloatArray, x2: FloatArray, loss_px: float) -> float:
+    """Return the Cauchy loss of the distances of points from a homography."""
+    return float(np.log1p((_distances(h, x1, x2) / loss_px) ** 2).sum())
 
 
 def homography_distances(homography: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
     """
-    First-order (Sampson) distances of correspondences from a homography.
+    Return the first-order (Sampson) distances (N,) of points from a homography, in pixels.
 
-    Parameters
-    ----------
-    homography : (3, 3) or (M, 3, 3) array
-        One matrix or many.
-    x1, x2 : (N, 2) arrays
-        Pixels.
-
-    Returns
-    -------
-    (N,) or (M, N) array
-        Pixels. The distance in the space of both points, as the Sampson distance of F is, so
-        that the two compare: under noise of standard deviation s their squares are distributed
-        as s^2 chi^2 with two degrees of freedom. A point that H sends across the horizon gets a
-        very large distance.
-
+    It is the distance in the space of both points, as the Sampson distance of F is, so that the
+    two compare: under noise of standard deviation s its square is distributed as s^2 chi^2 with
+    two degrees of freedom. A point that H sends across the horizon gets a very large distance.
     """
-    hs = np.ascontiguousarray(homography, np.float64)
-    if hs.shape[-2:] != (3, 3) or hs.ndim not in (2, 3):
-        raise InputError(f'homography must have the shape (3, 3) or (M, 3, 3), got {hs.shape}')
-    a1, a2 = checked_points(x1, x2)
-    if hs.ndim == 2:
-        return _projective.transfer(hs, a1, a2)
-    return np.array([_projective.transfer(h, a1, a2) for h in hs]).reshape(len(hs), len(a1))
-
-
-def symmetric_transfer_distances(homography: FloatArray, x1: FloatArray,
-                                 x2: FloatArray) -> FloatArray:
-    """
-    Root of the summed squared transfer errors in both images.
-
-    Parameters
-    ----------
-    homography : (3, 3) array
-        Its adjugate stands for the inverse, so that a singular one does no harm.
-    x1, x2 : (N, 2) arrays
-        Pixels.
-
-    Returns
-    -------
-    (N,) array
-        Pixels; very large for points that go to infinity.
-
-    """
-    return np.sqrt(_squared_error(homography, x1, x2)
-                   + _squared_error(_adjugate(homography), x2, x1))
-
-
-def apply_homography(homography: FloatArray, points: FloatArray) -> FloatArray:
-    """
-    Map points by a homography.
-
-    Parameters
-    ----------
-    homography : (3, 3) array
-        Maps homogeneous points.
-    points : (N, 2) array
-        To be mapped.
-
-    Returns
-    -------
-    (N, 2) array
-        Very large but finite for points that go to infinity.
-
-    Examples
-    --------
-    >>> apply_homography(np.array([[1.0, 0, 5], [0, 1, 0], [0, 0, 1]]), np.array([[1.0, 2]]))
-    array([[6., 2.]])
-
-    """
-    mapped = points @ homography[:, :2].T + homography[:, 2]
-    w = mapped[:, 2:]
-    least = 1e-12 * float(np.abs(homography).max()) + 1e-300
-    return mapped[:, :2] / np.where(np.abs(w) < least, np.where(w < 0.0, -least, least), w)
+    return _distances(np.ascontiguousarray(homography, np.float64), *checked_points(x1, x2))
 
 
 def normalize_homography(homography: FloatArray) -> FloatArray:
-    """
-    Divide H by its last entry where that is not near zero, else by its norm.
-
-    Parameters
-    ----------
-    homography : (3, 3) array
-        At any scale.
-
-    Returns
-    -------
-    (3, 3) array
-        The same up to scale.
-
-    """
+    """Divide H by its last entry where that is not near zero, else by its norm."""
     norm = float(np.linalg.norm(homography))
-    if norm == 0.0:
-        return homography
-    last = float(homography[2, 2])
+    last, row = float(homography[2, 2]), float(np.abs(homography[2]).max())
     # Pixels make the last column large: "near zero" is relative to the last row.
-    row = float(np.abs(homography[2]).max())
-    return homography / (last if abs(last) > 1e-9 * row and abs(last) > 1e-30 * norm else norm)
+    usable = abs(last) > 1e-9 * row and abs(last) > 1e-30 * norm
+    return homography / (last if usable else max(norm, 1e-300))
 
 
-def _adjugate(matrix: FloatArray) -> FloatArray:
-    """Multiple of the inverse that exists for every matrix."""
-    a, b, c = matrix / max(float(np.abs(matrix).max()), 1e-300)
-    return np.column_stack((np.cross(b, c), np.cross(c, a), np.cross(a, b)))
-
-
-def _squared_error(homography: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
-    error = np.clip(apply_homography(homography, x1) - x2, -_projective.FAR, _projective.FAR)
-    return (error * error).sum(axis=1)
+@kernel
+def _distances(h: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:
+    """Return sqrt(e^T (I + A A^T)^-1 e) of e = pi(H x1) - x2, with A = d pi(H x1) / d x1."""
+    distances, size, positive = np.empty(len(x1)), 1e-300, 0
+    for i in range(3):
+        for j in range(3):
+            size = max(size, abs(h[i, j]))
+    for n in range(len(x1)):
+        positive += h[2, 0] * x1[n, 0] + h[2, 1] * x1[n, 1] + h[2, 2] > 0.0
+    # The visible side of the horizon is the one with more points.
+    least = 1e-12 * (size if 2 * positive >= len(x1) else -size)
+    for n in range(len(x1)):
+        x, y = x1[n, 0], x1[n, 1]
+        w = h[2, 0] * x + h[2, 1] * y + h[2, 2]
+        if not w / least > 1.0:
+            distances[n] = FAR
+            continue
+        px = (h[0, 0] * x + h[0, 1] * y + h[0, 2]) / w
+        py = (h[1, 0] * x + h[1, 1] * y + h[1, 2]) / w
+        a00, a01 = (h[0, 0] - px * h[2, 0]) / w, (h[0, 1] - px * h[2, 1]) / w
+        a10, a11 = (h[1, 0] - py * h[2, 0]) / w, (h[1, 1] - py * h[2, 1]) / w
+        c00 = 1.0 + a00 * a00 + a01 * a01
+        c10 = a10 * a00 + a11 * a01
+        c11 = 1.0 + a10 * a10 + a11 * a11
+        e0, e1 = px - x2[n, 0], py - x2[n, 1]
+        rest = e1 - c10 / c00 * e0
+        squared = e0 * e0 / c00 + rest * rest / max(c11 - c10 * c10 / c00, 1.0)
+        distances[n] = min(math.sqrt(squared), FAR)
+    return distances

@@ -14,9 +14,10 @@ import math
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, kernel, reordered_kernel
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace, svd3
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.gdm.eigen import eigensystem
+from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 
 CAUCHY_PRECISION = 0.25
 """1 / c^2 of the scale c of the Cauchy loss: 2 standard deviations of the noise."""
@@ -386,11 +387,25 @@ def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
         b[2, 0] += w * x
         b[2, 1] += w * y
         b[2, 2] += w
-    left, _, right = svd3(b)
+    # Horn: the quaternion is the top eigenvector of a 4 x 4 matrix (JOSA A, 1987).
+    h, axes, values, off = np.empty((4, 4)), np.empty((4, 4)), np.empty(4), np.empty(4)
+    h[0, 0] = b[0, 0] + b[1, 1] + b[2, 2]
     for i in range(3):
-        for j in range(3):
-            rotation[i, j] = (left[i, 0] * right[j, 0] + left[i, 1] * right[j, 1]
-                              + left[i, 2] * right[j, 2])
+        j, k = (i + 1) % 3, (i + 2) % 3
+        h[i + 1, 0] = b[k, j] - b[j, k]
+        h[i + 1, i + 1] = b[i, i] - b[j, j] - b[k, k]
+        h[max(i, j) + 1, min(i, j) + 1] = b[i, j] + b[j, i]
+    eigensystem(h, axes, values, off)
+    top = 0
+    for i in range(1, 4):
+        if values[i] > values[top]:
+            top = i
+    q, v = axes[top, 0], axes[top]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rotation[i, i] = 2.0 * (q * q + v[i + 1] * v[i + 1]) - 1.0
+        rotation[j, i] = 2.0 * (v[i + 1] * v[j + 1] + q * v[k + 1])
+        rotation[i, j] = 2.0 * (v[i + 1] * v[j + 1] - q * v[k + 1])
 
 
 @kernel

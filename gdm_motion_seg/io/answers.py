@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.bags import BagWriter
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.io.tables import AnswerTables

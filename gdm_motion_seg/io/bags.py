@@ -17,7 +17,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import stamp_of

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 
 START_STAMP = 1_000_000_000
 """Stamp of the first frame where a source has no clock: not 0, which ROS takes for 'no time'."""

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterator
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import Frame, FrameSource
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.msgs.clouds import Rows
 from gdm_motion_seg.msgs.motions import motion_rows

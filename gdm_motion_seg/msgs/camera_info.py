@@ -6,7 +6,7 @@
 from typing import Any
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 
 FOCAL_RANGE = 0.01, 1000.0
 """Focal lengths in longer image sides: from a fisheye of 180 degrees to a telescope, with room."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, Rows
 from gdm_motion_seg.msgs.keypoints import NO_RESIDUAL
 from gdm_motion_seg.pipeline import FrameResult

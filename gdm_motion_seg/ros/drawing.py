@@ -14,8 +14,8 @@ import threading
 import time
 from typing import Any, Protocol
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image, ImageArray
 from gdm_motion_seg.msgs.markers import markers_array

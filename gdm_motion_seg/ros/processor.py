@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
 from gdm_motion_seg.msgs.detections import detections_array, vision_messages

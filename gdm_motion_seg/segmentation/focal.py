@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.constants import CAP
 from gdm_motion_seg.segmentation.graph import Mask
 from gdm_motion_seg.segmentation.world import refitted_nats, tracks_of_gap

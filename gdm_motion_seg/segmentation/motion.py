@@ -8,18 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from gdm_motion_seg.gdm.kernels import hard_dimensions
-from gdm_motion_seg.geometry._linalg import cross_matrix, median
-from gdm_motion_seg.geometry.calibrated import recover_pose
+from gdm_motion_seg.gdm.empirical import hard_dimensions
+from gdm_motion_seg.geometry._linalg import median
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
-from gdm_motion_seg.geometry.embedding import embed
+from gdm_motion_seg.geometry.embedding import embed, pixel_unit
 from gdm_motion_seg.geometry.fundamental import (
     fit_fundamental_robust, MIN_POINTS, sampson_distances)
 from gdm_motion_seg.geometry.homography import homography_distances
-from gdm_motion_seg.geometry.kind import (
-    classify_motion, KindDecision, LOSS_SIGMAS, MotionKind, noise_scale)
-from gdm_motion_seg.geometry.normalization import pixel_unit
+from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
+from gdm_motion_seg.geometry.pose import fundamental_of, recover_pose
+from gdm_motion_seg.geometry.robust import noise_scale
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 from gdm_motion_seg.segmentation.world import GapWorld
 
@@ -61,19 +60,24 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     points = correspondences.take(index)
     camera = camera or Camera.guess(correspondences.image_size)
     unit = pixel_unit(correspondences.image_size)
-    fundamental = np.full((3, 3), np.nan)
+    fundamental, translation = np.full((3, 3), np.nan), np.full(3, np.nan)
     if len(points) >= MIN_POINTS:
-        fundamental = fit_fundamental_robust(points.x1, points.x2, points.image_size)
+        fundamental = fit_fundamental_robust(points.x1, points.x2, unit)
     decision = classify_motion(points.x1, points.x2, fundamental, camera)
-    if decision.kind is MotionKind.TOO_FEW:
+    rotation, distances = decision.rotation, np.zeros(0)
+    if decision.kind is not MotionKind.TOO_FEW:
+        distances = sampson_distances(fundamental, points.x1, points.x2)
+    else:
         fundamental = np.full((3, 3), np.nan)
-    distances = _distances(points, fundamental, decision)
-    rotation, translation = _pose(points, fundamental, decision, camera)
+        if np.isfinite(decision.homography).all():
+            distances = homography_distances(decision.homography, points.x1, points.x2)
+    if decision.kind is MotionKind.GENERAL:
+        pose = recover_pose(fundamental, points.x1, points.x2, camera.matrix, decision.noise_px)
+        rotation, translation = pose[:3], pose[3]
     return Motion(
         id=motion_id, members=index, kind=decision.kind, reason=decision.reason,
-        fundamental=fundamental, homography=decision.homography,
-        dimension=_dimension(points),
-        residual=float(median(distances)) if len(distances) else np.inf,
+        fundamental=fundamental, homography=decision.homography, dimension=_dimension(points),
+        residual=median(distances) if len(distances) else np.inf,
         threshold=inlier_threshold(distances, unit),
         rotation=rotation, translation=translation)
 
@@ -122,10 +126,8 @@ def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
                  camera: Camera) -> Motion:
     """Describe the world: a rigid motion, or a smooth flow that has no parallax."""
     points = pair.take(members)
-    k_inv = np.linalg.inv(camera.matrix)
     rotation, translation = world.motion[:3], world.motion[3]
-    fundamental = k_inv.T @ cross_matrix(translation) @ rotation @ k_inv
-    fundamental /= np.linalg.norm(fundamental)
+    fundamental = fundamental_of(world.motion, camera.matrix)
     smooth = world.smooth_share > 0.5
     homography = np.full((3, 3), np.nan)
     if smooth:
@@ -138,7 +140,7 @@ def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
         kind=MotionKind.NO_PARALLAX if smooth else MotionKind.GENERAL,
         reason='one smooth flow explains the world' if smooth else 'the world has parallax',
         fundamental=fundamental, homography=homography, dimension=_dimension(points),
-        residual=float(median(distances)) if len(distances) else np.inf,
+        residual=median(distances) if len(distances) else np.inf,
         threshold=inlier_threshold(distances, pixel_unit(pair.image_size)),
         rotation=np.full((3, 3), np.nan) if smooth else rotation,
         translation=np.full(3, np.nan) if smooth else translation)
@@ -184,41 +186,10 @@ def _dimension(points: Correspondences, epsilon: float = 0.35) -> float:
 
 def inlier_threshold(distances: FloatArray, unit: float) -> float:
     """
-    Threshold kappa from a motion's own residuals.
+    Return the threshold kappa of a motion from its own residuals, in pixels.
 
-    Parameters
-    ----------
-    distances : (N,) array
-        Sampson distances in pixels.
-    unit : float
-        The image's size relative to 640 pixels (see ``pixel_unit``).
-
-    Returns
-    -------
-    float
-        3 standard deviations of the noise in pixels, between a floor and a ceiling that grow
-        with the image.
-
+    It is 3 standard deviations of the noise, between a floor and a ceiling that grow with the
+    image; ``unit`` is its size relative to 640 pixels.
     """
-    kappa = KAPPA_SIGMAS * noise_scale(distances, unit)
+    kappa = KAPPA_SIGMAS * noise_scale(distances, unit, 1, 7)
     return min(max(kappa, KAPPA_FLOOR_PX * unit), KAPPA_CEILING_PX * unit)
-
-
-def _distances(points: Correspondences, fundamental: FloatArray,
-               decision: KindDecision) -> FloatArray:
-    """Sampson distances to F, to the homography where there is no F, or none."""
-    if decision.kind is not MotionKind.TOO_FEW:
-        return sampson_distances(fundamental, points.x1, points.x2)
-    if np.isnan(decision.homography).any():
-        return np.zeros(0)
-    return homography_distances(decision.homography, points.x1, points.x2)
-
-
-def _pose(points: Correspondences, fundamental: FloatArray, decision: KindDecision,
-          camera: Camera) -> tuple[FloatArray, FloatArray]:
-    """Rotation and direction of translation, NaN where the kind leaves them open."""
-    if decision.kind is not MotionKind.GENERAL:
-        return decision.rotation, np.full(3, np.nan)
-    pose = recover_pose(fundamental, points.x1, points.x2, camera.matrix,
-                        loss_px=LOSS_SIGMAS * decision.noise_px)
-    return pose.rotation, pose.translation

@@ -26,10 +26,10 @@ import math
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.gdm.kernels import hard_dimensions
+from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry._linalg import median
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.embedding import embed
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
 from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow

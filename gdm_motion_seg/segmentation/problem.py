@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial import cKDTree
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
-from gdm_motion_seg.geometry.embedding import kronecker_embedding
-from gdm_motion_seg.geometry.normalization import normalize_image_points
+from gdm_motion_seg.geometry.embedding import kronecker_embedding, normalize_image_points
 from gdm_motion_seg.segmentation.constants import (
     FLOW_CONTRAST, NEIGHBOURS, NOISE_OF_FLOW, NOISE_PX)
 

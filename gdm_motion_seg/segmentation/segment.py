@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.dimension import global_dimension
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import Weights

@@ -8,8 +8,8 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.constants import MEMORY_S
 from gdm_motion_seg.segmentation.focal import FocalLength

@@ -16,8 +16,8 @@ import math
 import numpy as np
 
 from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, parallax, refine_rigid
 from gdm_motion_seg.geometry.smooth_flow import (
     AFFINE, flow_residual, flow_residuals, PLANAR, refine_flow)

@@ -11,7 +11,7 @@ from small_jobs import small_job
 
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tracks import read_tracks, TracksFile
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.pipeline import MotionPipeline
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.gdm import empirical_dimension
-from gdm_motion_seg.gdm.eigen import eigensystem, eigenvalues
+from gdm_motion_seg.gdm.eigen import eigensystem
+from gdm_motion_seg.gdm.eigenvalues import eigenvalues
 from gdm_motion_seg.gdm.kernels import (least_after_joining, least_after_leaving, new_screen,
                                         prepare_screen, SCREEN_MARGIN)
 

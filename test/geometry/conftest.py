@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry import fundamental_from_pose
+from gdm_motion_seg.geometry.pose import fundamental_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Views:
 
     @property
     def fundamental(self):
-        return fundamental_from_pose(self.rotation, self.translation, self.camera_matrix)
+        return fundamental_of(np.vstack([self.rotation, self.translation]), self.camera_matrix)
 
 
 def two_views(seed, n=100, noise=0.5, scene='general', angle=0.05, baseline=0.4, focal=700.0,

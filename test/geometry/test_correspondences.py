@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import Correspondences
+from gdm_motion_seg.geometry.correspondences import Correspondences
 
 X = np.arange(6.0).reshape(3, 2)
 NOT_A_NUMBER = np.array([[0, 0], [1, np.nan], [2, 2]])

@@ -8,8 +8,11 @@ from hypothesis.extra.numpy import arrays
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry import (
-    Camera, Correspondences, fit_fundamental, MotionKind, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.fundamental import (
+    fit_fundamental, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.segmentation.motion import estimate_motion, inlier_threshold
 
 PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)

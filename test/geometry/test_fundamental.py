@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import (
-    _epipolar, epipoles, fit_fundamental, fit_fundamental_robust, fit_fundamental_samples,
-    fit_fundamentals, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry import fundamental
+from gdm_motion_seg.geometry.fundamental import (
+    fit_fundamental, fit_fundamental_robust, refine_fundamental, sampson_distances)
 
 PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)
 
@@ -59,14 +59,12 @@ def test_any_finite_points_give_a_matrix_of_rank_two_and_unit_norm(points):
     f = fit_fundamental(x1, x2)
     assert is_valid(f)
     assert is_valid(refine_fundamental(f, x1, x2, loss_px=1.0, iterations=5))
-    assert is_valid(fit_fundamental_robust(x1, x2, (640, 480)))
-    assert np.isfinite(fit_fundamentals(x1, x2, np.ones((2, len(x1))))).all()
-    assert np.isfinite(fit_fundamental_samples(x1, x2, np.arange(8)[None])).all()
+    assert is_valid(fit_fundamental_robust(x1, x2, 1.0))
     assert np.isfinite(sampson_distances(f, x1, x2)).all()
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2 ** 32 - 1), st.integers(8, 40), st.sampled_from([0.0, 0.5, 3.0]),
+@given(st.integers(0, 2 ** 32 - 1), st.integers(8, 40), st.sampled_from([1e9, 0.5, 3.0]),
        st.floats(0.0, 6.0), st.floats(-3.0, 0.0))
 def test_refinement_never_raises_its_cost(seed, n, loss, magnitude, zoom):
     rng = np.random.default_rng(seed)
@@ -76,7 +74,7 @@ def test_refinement_never_raises_its_cost(seed, n, loss, magnitude, zoom):
 
     def cost(f):
         r2 = sampson_distances(f, x1, x2) ** 2
-        return float(np.sum(loss ** 2 * np.log1p(r2 / loss ** 2) if loss else r2))
+        return float(np.sum(loss ** 2 * np.log1p(r2 / loss ** 2)))
 
     before = cost(start)
     after = cost(refine_fundamental(start, x1, x2, loss_px=loss, iterations=10))
@@ -117,23 +115,6 @@ def test_many_matrices_at_once_give_the_distances_of_each(views):
         np.testing.assert_array_equal(row, sampson_distances(f, v.x1, v.x2))
 
 
-@pytest.mark.parametrize('loss2', [0.0, 0.04])
-def test_gradient_of_the_sampson_cost_agrees_with_finite_differences(views, loss2):
-    v = views(4, n=12, noise=2.0)
-    x1, x2 = v.x1 / 300 - 1, v.x2 / 300 - 1
-    rng = np.random.default_rng(0)
-    f = rng.normal(size=(3, 3))
-    w = rng.uniform(size=len(x1))
-    gram, gradient = np.empty((9, 9)), np.empty(9)
-    _epipolar.sampson_normal_equations(f, x1, x2, w, loss2, gram, gradient)
-    h = 1e-6
-    numeric = [(_epipolar.sampson_cost(f + h * e, x1, x2, w, loss2)
-                - _epipolar.sampson_cost(f - h * e, x1, x2, w, loss2)) / (4 * h)
-               for e in np.eye(9).reshape(9, 3, 3)]
-    np.testing.assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-8)
-    assert (np.linalg.eigvalsh(gram) > -1e-9).all()
-
-
 def test_refined_matrix_is_as_near_to_the_truth_as_that_of_poselib_and_nearer_than_opencv(views):
     poselib = pytest.importorskip('poselib', reason='needs poselib')
     ours, theirs, opencv = [], [], []
@@ -162,49 +143,8 @@ def test_robust_fit_is_nearly_as_near_to_the_truth_with_wrong_points_as_without(
         clean.append(rms(sampson_distances(
             refine_fundamental(fit_fundamental(v.x1, v.x2), v.x1, v.x2), v.clean1, v.clean2)))
         dirty.append(rms(sampson_distances(
-            fit_fundamental_robust(v.x1, x2, v.image_size), v.clean1, v.clean2)))
+            fit_fundamental_robust(v.x1, x2, 1.0), v.clean1, v.clean2)))
     assert np.median(dirty) < 1.2 * np.median(clean)
-
-
-def test_points_of_weight_zero_have_no_say(views):
-    v = views(0, noise=0.0)
-    x2 = v.x2.copy()
-    x2[:20] += 50.0
-    weights = np.ones(len(x2))
-    weights[:20] = 0.0
-    f = fit_fundamental(v.x1, x2, weights)
-    assert same_up_to_sign(f, v.fundamental)
-    assert same_up_to_sign(refine_fundamental(f, v.x1, x2, weights), v.fundamental)
-
-
-def test_a_batch_of_weights_gives_the_fits_of_its_rows(views):
-    v = views(5, noise=0.3)
-    weights = np.random.default_rng(1).uniform(size=(6, len(v.x1)))
-    batch = fit_fundamentals(v.x1, v.x2, weights, iterations=60)
-    for row, f in zip(weights, batch):
-        assert same_up_to_sign(f, fit_fundamental(v.x1, v.x2, row), 1e-5)
-
-
-def test_samples_give_the_fits_of_their_points(views):
-    v = views(6, noise=0.3)
-    samples = np.random.default_rng(2).permuted(np.tile(np.arange(100), (6, 1)), axis=1)[:, :8]
-    for row, f in zip(samples, fit_fundamental_samples(v.x1, v.x2, samples)):
-        assert is_valid(f)
-        assert same_up_to_sign(f, fit_fundamental(v.x1[row], v.x2[row]), 1e-5)
-
-
-def test_epipoles_are_the_images_of_the_camera_centres(views):
-    v = views(7)
-    e1, e2 = epipoles(v.fundamental)
-    k = v.camera_matrix
-    for found, true in ((e1, k @ v.rotation.T @ v.translation), (e2, k @ v.translation)):
-        assert np.linalg.norm(np.cross(found, true / np.linalg.norm(true))) < 1e-6
-
-
-def test_epipoles_of_a_sideways_motion_lie_at_infinity():
-    f = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-    for e in epipoles(f):
-        np.testing.assert_allclose(np.abs(e), (1.0, 0.0, 0.0), atol=1e-12)
 
 
 def same(n):
@@ -222,28 +162,44 @@ def line(n):
 def test_degenerate_points_give_finite_answers(x1, x2):
     f = fit_fundamental(x1, x2)
     assert is_valid(f)
-    assert is_valid(fit_fundamental_robust(x1, x2, (640, 480)))
+    assert is_valid(fit_fundamental_robust(x1, x2, 1.0))
     assert np.isfinite(sampson_distances(f, x1, x2)).all()
 
 
-def test_wrong_shapes_and_weights_are_named():
+@pytest.mark.parametrize('loss2', [1e18, 0.04])
+def test_gradient_of_the_sampson_cost_agrees_with_finite_differences(views, loss2):
+    v = views(4, n=12, noise=2.0)
+    points = np.concatenate((v.x1.T, v.x2.T)) / 300 - 1
+    rng = np.random.default_rng(0)
+    f, w = rng.normal(size=(3, 3)), rng.uniform(size=12)
+    jtj, jtr = np.empty((9, 9)), np.empty(9)
+
+    def cost(at):
+        return fundamental._normal_equations(at, points, w, loss2, np.empty((9, 9)), np.empty(9))
+
+    fundamental._normal_equations(f, points, w, loss2, jtj, jtr)
+    h = 1e-6
+    numeric = [(cost(f + h * e) - cost(f - h * e)) / (4 * h)
+               for e in np.eye(9).reshape(9, 3, 3)]
+    np.testing.assert_allclose(jtr, numeric, rtol=1e-5, atol=1e-8)
+    assert (np.linalg.eigvalsh(jtj, UPLO='L') > -1e-9).all()
+
+
+def test_points_of_weight_zero_do_not_count(views):
+    v = views(0, noise=0.0)
+    x2 = v.x2.copy()
+    x2[:20] += 50.0
+    weights = np.ones(len(x2))
+    weights[:20] = 0.0
+    start = fit_fundamental(v.x1[20:] + 0.3, x2[20:])
+    assert same_up_to_sign(refine_fundamental(start, v.x1, x2, weights), v.fundamental)
+
+
+def test_wrong_shapes_are_named():
     x = np.zeros((10, 2))
     with pytest.raises(InputError, match='same shape'):
         fit_fundamental(x, x[:9])
     with pytest.raises(InputError, match='at least 8 points'):
         fit_fundamental(x[:7], x[:7])
-    with pytest.raises(InputError, match='not negative'):
-        fit_fundamental(x, x, -np.ones(10))
-    with pytest.raises(InputError, match=r'weights must have the shape \(10,\)'):
-        fit_fundamental(x, x, np.ones(9))
-    with pytest.raises(InputError, match=r'weights must have the shape \(H, 10\)'):
-        fit_fundamentals(x, x, np.ones(10))
-    with pytest.raises(InputError, match='indices below 10'):
-        fit_fundamental_samples(x, x, np.full((1, 8), 10))
-    with pytest.raises(InputError, match='samples must have the shape'):
-        fit_fundamental_samples(x, x, np.zeros((1, 7)))
     with pytest.raises(InputError, match='fundamental must have the shape'):
         sampson_distances(np.zeros(9), x, x)
-    with pytest.raises(InputError, match='fundamental must have the shape'):
-        refine_fundamental(np.zeros(9), x, x)
-    assert fit_fundamentals(x[:0], x[:0], np.zeros((2, 0))).shape == (2, 3, 3)

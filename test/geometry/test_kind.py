@@ -5,17 +5,23 @@
 
 from collections import Counter
 
+import cv2
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry import (
-    apply_homography, Camera, classify_motion, fit_fundamental_robust, MotionKind)
+from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.fundamental import fit_fundamental_robust
+from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
 
 SEEDS = range(15)
 
 
+def apply_homography(h, points):
+    return cv2.perspectiveTransform(points[None], h)[0]
+
+
 def decide(v, camera=None):
-    f = fit_fundamental_robust(v.x1, v.x2, v.image_size)
+    f = fit_fundamental_robust(v.x1, v.x2, max(v.image_size) / 640)
     return classify_motion(v.x1, v.x2, f, camera or Camera.guess(v.image_size))
 
 
@@ -50,7 +56,7 @@ def test_a_general_scene_does_not_flicker_when_only_the_noise_changes(views):
     for _ in range(40):
         x1 = clean.x1 + rng.normal(0, 0.5, clean.x1.shape)
         x2 = clean.x2 + rng.normal(0, 0.5, clean.x2.shape)
-        f = fit_fundamental_robust(x1, x2, clean.image_size)
+        f = fit_fundamental_robust(x1, x2, 1.0)
         kind = classify_motion(x1, x2, f, Camera.guess(clean.image_size)).kind
         assert kind is MotionKind.GENERAL
 
@@ -73,7 +79,7 @@ def test_a_plane_with_a_few_points_off_it_is_general(views):
         rng = np.random.default_rng(seed)
         x2 = seen[:, :2] / seen[:, 2:] + rng.normal(0, 0.5, x1.shape)
         x1 = x1 + rng.normal(0, 0.5, x1.shape)
-        f = fit_fundamental_robust(x1, x2, (640, 480))
+        f = fit_fundamental_robust(x1, x2, 1.0)
         assert classify_motion(x1, x2, f, Camera.guess((640, 480))).kind is MotionKind.GENERAL
 
 
@@ -141,7 +147,7 @@ def test_fewer_than_eight_points_are_too_few_and_the_reason_counts_them(views, n
 def test_copies_of_a_point_count_once(views):
     v = views(0, n=5)
     x1, x2 = np.repeat(v.x1, 10, axis=0), np.repeat(v.x2, 10, axis=0)
-    f = fit_fundamental_robust(x1, x2, v.image_size)
+    f = fit_fundamental_robust(x1, x2, 1.0)
     decision = classify_motion(x1, x2, f, Camera.guess(v.image_size))
     assert decision.kind is MotionKind.TOO_FEW
     assert '5 different points among 50' in decision.reason
@@ -152,7 +158,7 @@ def test_points_on_a_line_are_told_so():
     s = np.sort(rng.uniform(0, 400, 60))
     x1 = np.column_stack((s, 0.5 * s + 50))
     x2 = np.column_stack((1.3 * s + 20, -0.8 * s + 400))
-    f = fit_fundamental_robust(x1, x2, (640, 480))
+    f = fit_fundamental_robust(x1, x2, 1.0)
     decision = classify_motion(x1, x2, f, Camera.guess((640, 480)))
     assert decision.kind in (MotionKind.PLANAR, MotionKind.NO_PARALLAX)
     assert np.isfinite(decision.homography).all()

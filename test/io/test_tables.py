@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.io.tables import (

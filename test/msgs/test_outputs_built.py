@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
                                         time_of)

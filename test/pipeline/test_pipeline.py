@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.settings import settings_of, with_flat

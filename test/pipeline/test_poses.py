@@ -6,10 +6,10 @@
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry.calibrated import recover_pose
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.fundamental import fit_fundamental_robust
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.pose import recover_pose
 from gdm_motion_seg.poses import motion_pose, rotation_of, time_to_contact
 from gdm_motion_seg.segmentation.result import Motion
 
@@ -46,9 +46,9 @@ def test_the_stated_error_of_a_pose_is_of_the_size_of_its_error():
     ratios = []
     for seed in range(20):
         pair = view(seed=seed, noise=0.25)
-        fundamental = fit_fundamental_robust(pair.x1, pair.x2, pair.image_size)
-        start = recover_pose(fundamental, pair.x1, pair.x2, K)
-        pose = motion_pose(motion(300, start.rotation, start.translation), pair, K)
+        fundamental = fit_fundamental_robust(pair.x1, pair.x2, 1.0)
+        start = recover_pose(fundamental, pair.x1, pair.x2, K, 0.25)
+        pose = motion_pose(motion(300, start[:3], start[3]), pair, K)
         errors = turn_between(pose.rotation, rotation_of(TURN)), angle(pose.translation, SHIFT)
         ratios.append((errors[0] / pose.rotation_error_deg,
                        errors[1] / pose.direction_error_deg))

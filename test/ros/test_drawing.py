@@ -9,8 +9,8 @@ import threading
 import numpy as np
 import pytest
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult

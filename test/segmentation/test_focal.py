@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from windows import CAMERA, SIZE, world_points
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.segmentation.focal import FocalLength
 from gdm_motion_seg.tracking.window import Window
 

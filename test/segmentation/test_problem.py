@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.segmentation.constants import NEIGHBOURS
 from gdm_motion_seg.segmentation.problem import pose_problem
 

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.geometry.distortion import Camera
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.tracking.window import Window
 
 SIZE = (640, 480)

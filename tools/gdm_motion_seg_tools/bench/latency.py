@@ -25,8 +25,8 @@ from rich.progress import track
 from rich.table import Table
 
 from gdm_motion_seg.errors import MissingDependencyError
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.distortion import Camera
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.poses import motion_pose
 from gdm_motion_seg.ros.config import NodeConfig

@@ -8,8 +8,7 @@ from scipy.linalg import eigh
 
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.embedding import kronecker_embedding, linear_embedding
-from gdm_motion_seg.geometry.normalization import normalize_image_points
+from gdm_motion_seg.geometry.embedding import kronecker_embedding, normalize_image_points
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 
@@ -22,7 +21,8 @@ def embedded(pair: LabelledPair, embedding: str, normalised: bool = False) -> Fl
     x1, x2 = pair.x1, pair.x2
     if normalised:
         x1, x2 = (normalize_image_points(x, pair.image_size) for x in (x1, x2))
-    return (linear_embedding if embedding == 'linear' else kronecker_embedding)(x1, x2)
+    # Under an affine camera a rigid motion is an affine subspace of (x, y, x', y').
+    return np.hstack([x1, x2]) if embedding == 'linear' else kronecker_embedding(x1, x2)
 
 
 def spectral_labels(affinity: FloatArray, n_motions: int, rng: np.random.Generator) -> IntArray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry import Camera
+from gdm_motion_seg.geometry.camera import Camera
 
 K = np.array([[500.0, 0, 320], [0, 510, 240], [0, 0, 1]])
 PLUMB_BOB = [-0.3, 0.12, 0.001, -0.0005, -0.02]
