@@ -57,29 +57,11 @@ def detect_corners(grey: GreyImage, tracks: Points, room: int, distance: float,
     response = cv2.cornerMinEigenVal(small, 3)
     if mask is not None:
         response[cv2.resize(mask, small.shape[::-1], interpolation=cv2.INTER_NEAREST) == 0] = 0.0
-    corners = _strongest_of_cells(response, CELL, max(FLOOR, QUALITY * float(response.max())))
     taken = ((tracks + 0.5) / scale - 0.5).astype(np.float32)
     longer = float(max(small.shape))
-    fine = max(distance * longer, 2.0) / 2.0
-    blocked = _blocked_cells(taken, fine, np.array(small.shape))
-    # Those too near to a track need not be sorted.
-    corners = _free_corners(corners, blocked, fine)
-    chosen = _spread(corners, strongest_first(corners[:, 2]), taken, blocked, fine,
-                     longer / REGIONS, np.array(small.shape), room)
-    return np.asarray((corners[chosen, :2] + 0.5) * scale - 0.5, np.float32)
-
-
-def strongest_first(response: Points) -> IntArray:
-    """
-    Return the indices of positive responses in descending order, the first one first in a tie.
-
-    One sort of unique integers, the bits of a response before its index, takes a quarter of the
-    time of a stable sort.
-    """
-    bits = np.ascontiguousarray(response, np.float32).view(np.uint32).astype(np.uint64)
-    key = ((np.uint64(0xFFFFFFFF) - bits) << np.uint64(32)) | np.arange(len(bits), dtype=np.uint64)
-    key.sort()
-    return (key & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    corners = _spread(response, max(FLOOR, QUALITY * float(response.max())), taken,
+                      max(distance * longer, 2.0) / 2.0, longer / REGIONS, room)
+    return np.asarray((corners + 0.5) * scale - 0.5, np.float32)
 
 
 def _reduced(grey: GreyImage) -> tuple[GreyImage, Points]:
@@ -94,22 +76,62 @@ def _reduced(grey: GreyImage) -> tuple[GreyImage, Points]:
 
 
 @kernel
-def _strongest_of_cells(response: Points, cell: int, least: float) -> Points:
-    """Return rows (x, y, response) of the strongest corner of every cell."""
+def _spread(response: Points, least: float, tracks: Points, fine: float, region: float,
+            room: int) -> Points:
+    """
+    Choose corners in rounds: a region may have one track more in every round.
+
+    Parameters
+    ----------
+    response : (H, W) array
+        Strength of a corner at each pixel.
+    least : float
+        Weakest strength that counts.
+    tracks : (N, 2) array
+        Positions that are taken already.
+    fine : float
+        Half of the smallest distance in pixels: the side of the cells that tracks block.
+    region : float
+        Side of a region in pixels.
+    room : int
+        Largest number of corners.
+
+    """
     height, width = response.shape
-    corners = np.empty(((height // cell + 1) * (width // cell + 1), 3), np.float32)
-    count = 0
-    for top in range(MARGIN, height - MARGIN, cell):
-        for left in range(MARGIN, width - MARGIN, cell):
-            best, x, y = least, -1, -1
-            for v in range(top, min(top + cell, height - MARGIN)):
-                for u in range(left, min(left + cell, width - MARGIN)):
-                    if response[v, u] > best:
-                        best, x, y = response[v, u], u, v
-            if x >= 0:
-                corners[count, 0], corners[count, 1], corners[count, 2] = x, y, best
-                count += 1
-    return corners[:count]
+    blocked = np.zeros((int(height / fine) + 3, int(width / fine) + 3), np.bool_)
+    count = np.zeros((int(height / region) + 1, int(width / region) + 1), np.int64)
+    for n in range(len(tracks)):
+        x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
+        _block(blocked, min(int(x / fine), blocked.shape[1] - 1),
+               min(int(y / fine), len(blocked) - 1))
+        count[min(int(y / region), len(count) - 1),
+              min(int(x / region), count.shape[1] - 1)] += 1
+    first, strength, pixel, cell = _corners_by_region(response, least, blocked, fine, region,
+                                                      count.shape)
+    counts, left, free = count.ravel(), np.diff(first), blocked.ravel()
+    chosen, order = np.empty((room, 2), np.float32), np.empty(len(left), np.int64)
+    found, limit = 0, 1
+    while found < room and left.any():
+        n_round = 0
+        for r in range(len(left)):
+            if left[r] > 0 and counts[r] < limit:
+                mine = slice(first[r], first[r] + left[r])
+                left[r] = _strongest_first(strength[mine], pixel[mine], cell[mine], free)
+                if left[r] > 0:
+                    at = cell[first[r]]
+                    _block(blocked, at % blocked.shape[1], at // blocked.shape[1])
+                    counts[r] += 1
+                    order[n_round] = first[r]
+                    n_round += 1
+        taken = order[:n_round]
+        if n_round > room - found:
+            # The last round has room for the strongest only.
+            taken = taken[np.argsort(-strength[taken], kind='mergesort')[:room - found]]
+        for i in taken:
+            chosen[found, 0], chosen[found, 1] = pixel[i] % width, pixel[i] // width
+            found += 1
+        limit += 1
+    return chosen[:found]
 
 
 @kernel
@@ -121,55 +143,68 @@ def _block(blocked: Mask, u: int, v: int) -> None:
 
 
 @kernel
-def _blocked_cells(tracks: Points, fine: float, shape: IntArray) -> Mask:
-    """Mark the cells too near to tracks; a cell has half the smallest distance as its side."""
-    blocked = np.zeros((int(shape[0] / fine) + 3, int(shape[1] / fine) + 3), np.bool_)
-    for n in range(len(tracks)):
-        x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
-        _block(blocked, min(int(x / fine), blocked.shape[1] - 1),
-               min(int(y / fine), len(blocked) - 1))
-    return blocked
+def _corners_by_region(response: Points, least: float, blocked: Mask, fine: float, region: float,
+                       shape: tuple[int, int]) -> tuple[IntArray, Points, IntArray, IntArray]:
+    """
+    Collect the strongest corner of every cell that is not blocked, ordered by region.
+
+    Returns
+    -------
+    first : array
+        Where each region begins, and the end of the last one.
+    strength, pixel, cell : arrays
+        Response of each corner, and its indices into the raveled image and into ``blocked``.
+
+    """
+    height, width = response.shape
+    size = (height // CELL + 1) * (width // CELL + 1)
+    strength, where = np.empty(size, np.float32), np.empty(size, np.int32)
+    pixel, cell = np.empty(size, np.int32), np.empty(size, np.int32)
+    row_of = (np.arange(height) / fine).astype(np.int64)
+    column_of = (np.arange(width) / fine).astype(np.int64)
+    region_row = (np.arange(height) / region).astype(np.int64) * shape[1]
+    region_column = (np.arange(width) / region).astype(np.int64)
+    first = np.zeros(shape[0] * shape[1] + 1, np.int64)
+    count = 0
+    for top in range(MARGIN, height - MARGIN - CELL + 1, CELL):
+        for left in range(MARGIN, width - MARGIN - CELL + 1, CELL):
+            # Most cells are blocked as a whole: two opposite corners tell.
+            if (blocked[row_of[top], column_of[left]]
+                    and blocked[row_of[top + CELL - 1], column_of[left + CELL - 1]]):
+                continue
+            best, x, y = np.float32(least), 0, 0
+            for v in range(top, top + CELL):
+                for u in range(left, left + CELL):
+                    if response[v, u] > best:
+                        best, x, y = response[v, u], u, v
+            if x > 0 and not blocked[row_of[y], column_of[x]]:
+                strength[count], pixel[count] = best, y * width + x
+                cell[count] = row_of[y] * blocked.shape[1] + column_of[x]
+                where[count] = region_row[y] + region_column[x]
+                first[where[count] + 1] += 1
+                count += 1
+    first = np.cumsum(first)
+    order, filled = np.empty(count, np.int64), first[:-1].copy()
+    for i in range(count):
+        order[filled[where[i]]] = i
+        filled[where[i]] += 1
+    return first, strength[order], pixel[order], cell[order]
 
 
 @kernel
-def _free_corners(corners: Points, blocked: Mask, fine: float) -> Points:
-    """Return the corners that are not too near to a track."""
-    free, count = np.empty_like(corners), 0
-    for i in range(len(corners)):
-        if not blocked[int(corners[i, 1] / fine), int(corners[i, 0] / fine)]:
-            free[count] = corners[i]
+def _strongest_first(strength: Points, pixel: IntArray, cell: IntArray, blocked: Mask) -> int:
+    """Drop corners in blocked cells, put the strongest of the others first; count them."""
+    best, count = 0, 0
+    for i in range(len(cell)):
+        if not blocked[cell[i]]:
+            strength[count], pixel[count], cell[count] = strength[i], pixel[i], cell[i]
+            if strength[count] > strength[best]:
+                best = count
             count += 1
-    return free[:count]
-
-
-@kernel
-def _spread(corners: Points, order: IntArray, tracks: Points, blocked: Mask, fine: float,
-            region: float, shape: IntArray, room: int) -> IntArray:
-    """Choose corners in rounds: a region may have one track more in every round."""
-    count = np.zeros((int(shape[0] / region) + 1, int(shape[1] / region) + 1), np.int64)
-    for n in range(len(tracks)):
-        x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
-        count[min(int(y / region), len(count) - 1),
-              min(int(x / region), count.shape[1] - 1)] += 1
-    chosen, done = np.empty(room, np.int64), np.zeros(len(corners), np.bool_)
-    found, left, limit = 0, len(corners), 1
-    while found < room and left > 0:
-        for i in order:
-            if done[i] or found == room:
-                continue
-            x, y = corners[i, 0], corners[i, 1]
-            if count[int(y / region), int(x / region)] >= limit:
-                continue
-            done[i] = True
-            left -= 1
-            u, v = int(x / fine), int(y / fine)
-            if not blocked[v, u]:
-                _block(blocked, u, v)
-                count[int(y / region), int(x / region)] += 1
-                chosen[found] = i
-                found += 1
-        limit += 1
-    return chosen[:found]
+    strength[0], strength[best] = strength[best], strength[0]
+    pixel[0], pixel[best] = pixel[best], pixel[0]
+    cell[0], cell[best] = cell[best], cell[0]
+    return count
 
 
 @kernel
