@@ -50,6 +50,18 @@ def embed(correspondences: Correspondences) -> FloatArray:
                                normalize_image_points(c.x2, c.image_size))
 
 
+def places(correspondences: Correspondences) -> FloatArray:
+    """
+    Return the embedding (6, N) of the newer positions with themselves.
+
+    It is x' (x) x' of image-normalised points without the repeated products, whose weight stays:
+    what the places of the points alone contribute to the dimension of their embedding.
+    """
+    x, y = normalize_image_points(correspondences.x2, correspondences.image_size).T
+    root = np.sqrt(2.0)
+    return np.stack([np.ones_like(x), root * x, root * y, x * x, root * x * y, y * y])
+
+
 def normalize_image_points(points: FloatArray, image_size: tuple[int, int]) -> FloatArray:
     """
     Centre pixels (..., 2) on the image and divide them by half its width.

@@ -2,144 +2,198 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The energy of a partition, and the descent that lowers it; compiled.
+The energy of a partition into motions and outliers, and the moves that lower it; compiled.
 
-    J = sum_n U_n + lambda sum_mn w_mn [l_m != l_n or outlier]
-        + kappa N sum_k w_k (d_k - c s_k) - eta sum_k n_k log(n_k / N)
-        + sum_k (beta + gamma M^3/4 n_k^1/4) + delta B
+    J = sum_n U_n(l_n)                                   data, in nats
+      + lambda sum_mn w_mn [l_m != l_n or outlier]       coherence of neighbours
+      + kappa N sum_k w_k (d_k - s_k)                    the paper's dimensions
+      + beta K + delta B                                 prices of motions and of their parts
 
-U_n is the cost of point n under its motion (R, t) with heavy tails, in units of the noise of the
-pair, or the price of an outlier.
-w_mn binds neighbours whose flow agrees. An outlier is bound to nobody, to other outliers neither:
-a wrong match has no neighbour that moves like it, so it pays nothing, and a body that is called a
-heap of outliers pays all its bonds.
+U_n is the cost of point n under its motion, or the price of an outlier. In a stream it holds the
+price of leaving the label of the frame before as well. w_mn binds neighbours whose flow agrees. An
+outlier is bound to nobody: a wrong match has no neighbour that moves like it and pays nothing, and
+a body that is called a heap of outliers pays all its bonds.
 
-The third term is the paper's: d_k is the empirical dimension of the points of cluster k embedded
-as x (x) x', and w_k its share of the points. Of the family (sum_k w_k d_k^p)^(1/p) it is p = 1,
-the mean. Any part of a cluster has a lower dimension than the whole, because it covers less of the
-image. So the dimension s_k of the places x' (x) x' alone is subtracted: what remains is due to the
-motion. The rest of what a split gains by chance is paid for by gamma, with M the inliers: a small
-body costs little.
-
-The fourth term is the code length of the labels, whose part for a small body grows with log N
-only. B counts the connected parts of all motions: two cars that drive alike are two bodies, and
-save nothing by being one motion. beta K is added by the solver.
+d_k is the empirical dimension (the paper's d-hat, equation 4) of the points of cluster k, embedded
+as x (x) x', and w_k its share of the points: of the family (sum_k w_k d_k^p)^(1/p) it is p = 1.
+s_k is the dimension of the places x' (x) x' alone (see ``gdm.excess``). B counts the connected
+parts of all motions: two cars that drive alike are two parts, and save nothing as one motion. No
+term grows with the number of points of the other motions.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.gdm.eigen import eigensystem
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
 from gdm_motion_seg.segmentation.constants import Weights
-from gdm_motion_seg.segmentation.problem import Problem
 from gdm_motion_seg.segmentation.graph import Graph
 
-UNLINKED = 1e6
 NOISE_STEPS = 4
 """Steps of the fixed-point iteration for the noise."""
-SMALLEST_EIGENVALUE = 1e-12
-"""Relative to the largest one; a direction that no point uses has no logarithm."""
+UNLINKED = 1e6
+"""Cost, above everything else, of a label that a point may not have."""
+
+
+class Problem(NamedTuple):
+    """What the compiled search sees of a pair: plain arrays."""
+
+    rays: FloatArray
+    """(4, N) rays of both frames at depth 1: x, y of the older one, x, y of the newer one."""
+    precision: FloatArray
+    """(N,) 1 / s^2 of the noise s, in the unit of the rays."""
+    vectors: FloatArray
+    """(9, N) Kronecker embedding of the image-normalised points."""
+    places: FloatArray
+    """(6, N) the same of the newer positions with themselves, without the repeated products."""
+    graph: Graph
+    """Neighbours in both frames."""
+    near: IntArray
+    """(N, M) the nearest points of each, itself first."""
 
 
 @kernel
-def robust(cost: float, weights: Weights) -> float:
-    """Return the cost under heavy-tailed noise (Student's t)."""
-    return weights.tail * math.log(1.0 + cost / weights.tail)
+def label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float, linked: int,
+                n: int, costs: FloatArray) -> None:
+    """
+    Write what each label would cost point n, given the labels of its neighbours.
+
+    Row 0 of ``unary`` (K + 1, N) is the outliers', row k + 1 that of motion k. A label from row
+    ``linked`` on needs a neighbour of that label with like flow.
+    """
+    for k in range(len(costs)):
+        costs[k] = unary[k, n] + (UNLINKED if k >= linked else 0.0)
+    for e in range(graph.first[n], graph.first[n + 1]):
+        row = labels[graph.neighbour[e]] + 1
+        if row > 0:
+            costs[row] -= smoothness * graph.bond[e]
+            if costs[row] > 0.5 * UNLINKED and graph.contrast[e] < 1.0:
+                costs[row] -= UNLINKED
 
 
 @kernel
-def followers_of(labels: IntArray, costs: FloatArray, k: int, core: float) -> IntArray:
-    """List the points with label k whose cost under motion k is at most ``core``."""
+def relabel(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float, coding: float,
+            linked: int, sweeps: int) -> None:
+    """Give point after point its cheapest label, in place, until none changes."""
+    n_labels, n_points = unary.shape
+    costs, counts = np.empty(n_labels), np.zeros(n_labels, np.int64)
+    for label in labels:
+        counts[label + 1] += 1
+    for _ in range(sweeps):
+        changes = 0
+        for n in range(n_points):
+            label_costs(graph, labels, unary, smoothness, linked, n, costs)
+            own = labels[n] + 1
+            best, least = own, np.inf
+            for k in range(n_labels):
+                # The difference of -m log(m / N) over m, for m points besides this one.
+                others = counts[k] - (k == own)
+                cost = costs[k] - coding * (1.0 + math.log((others + 0.5) / n_points))
+                if cost < least - 1e-9 or (k == own and cost <= least + 1e-9):
+                    best, least = k, cost
+            if best != own:
+                counts[own] -= 1
+                counts[best] += 1
+                labels[n] = best - 1
+                changes += 1
+        if changes == 0:
+            break
+
+
+@kernel
+def all_label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float,
+                    linked: int) -> FloatArray:
+    """Return the cost (K + 1, N) of every label for every point, given the other labels."""
+    costs, local = np.empty(unary.shape), np.empty(len(unary))
+    for n in range(len(labels)):
+        label_costs(graph, labels, unary, smoothness, linked, n, local)
+        for k in range(len(local)):
+            costs[k, n] = local[k]
+    return costs
+
+
+@kernel
+def labelling_energy(graph: Graph, labels: IntArray, unary: FloatArray,
+                     smoothness: float) -> float:
+    """Return the data and the coherence terms of J."""
+    total, cut = 0.0, 0.0
+    for n in range(len(labels)):
+        k = labels[n]
+        total += unary[k + 1, n]
+        for e in range(graph.first[n], graph.first[n + 1]):
+            if k < 0 or labels[graph.neighbour[e]] != k:
+                cut += 0.5 * graph.bond[e]
+    return total + smoothness * cut
+
+
+@kernel
+def _root(parent: IntArray, n: int) -> int:
+    while parent[n] != n:
+        parent[n] = parent[parent[n]]
+        n = parent[n]
+    return n
+
+
+@kernel
+def count_parts(graph: Graph, labels: IntArray, smallest: int) -> int:
+    """Count the connected parts of the motions that have enough points (union-find)."""
+    parent, size = np.arange(len(labels)), np.zeros(len(labels), np.int64)
+    for n in range(len(labels)):
+        for e in range(graph.first[n], graph.first[n + 1]):
+            m = graph.neighbour[e]
+            if m < n and labels[m] == labels[n]:
+                parent[_root(parent, n)] = _root(parent, m)
+    for n in range(len(labels)):
+        if labels[n] >= 0:
+            size[_root(parent, n)] += 1
+    count = 0
+    for s in size:
+        if s >= smallest:
+            count += 1
+    return count
+
+
+@kernel
+def price_of_sizes(labels: IntArray, n_motions: int, weights: Weights) -> float:
+    """Return the terms of eta and gamma."""
+    counts, total = np.zeros(n_motions + 1), 0.0
+    for label in labels:
+        counts[label + 1] += 1.0
+    inliers = len(labels) - counts[0]
+    for k in range(n_motions + 1):
+        if counts[k] > 0.0:
+            total -= weights.coding * counts[k] * math.log(counts[k] / len(labels))
+            if k > 0:
+                total += weights.size * inliers ** 0.75 * counts[k] ** 0.25
+    return total
+
+
+@kernel
+def members_of(labels: IntArray, k: int, costs: FloatArray, most: float) -> IntArray:
+    """List the points with label k whose cost is at most ``most``."""
     found, count = np.empty(len(labels), np.int64), 0
     for n in range(len(labels)):
-        if labels[n] == k and costs[k, n] <= core:
+        if labels[n] == k and costs[n] <= most:
             found[count] = n
             count += 1
     return found[:count]
 
 
 @kernel
-def dimension_shares(vectors: FloatArray, members: IntArray, epsilon: float, weight: float,
-                     share: FloatArray) -> float:
-    """
-    Compute the empirical dimension d of the members; add the share of every point to ``share``.
-
-    The part of direction i of the Gram matrix is m (d - d without it). A point has as much of it
-    as it has of that direction's eigenvalue, less the mean over the members. So the share, times
-    ``weight``, estimates by how much m d falls without the point and those like it.
-    """
-    d, m = len(vectors), len(members)
-    gram, axes, values, off = np.zeros((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
-    for n in members:
-        for i in range(d):
-            for j in range(i + 1):
-                gram[i, j] += vectors[i, n] * vectors[j, n]
-    eigensystem(gram, axes, values, off)
-    largest = 1e-300
-    for value in values:
-        largest = max(largest, value)
-    delta = epsilon / (1.0 - epsilon)
-    above, below = 0.0, 0.0
-    for i in range(d):
-        values[i] = 0.5 * math.log(max(values[i] / largest, SMALLEST_EIGENVALUE))
-        above += math.exp(epsilon * values[i])
-        below += math.exp(delta * values[i])
-    dimension = math.exp(math.log(above) / epsilon - math.log(below) / delta)
-    form, mean = np.zeros((d, d)), 0.0
-    for i in range(d):
-        rest = math.exp(math.log(above - math.exp(epsilon * values[i])) / epsilon
-                        - math.log(below - math.exp(delta * values[i])) / delta)
-        mean += weight * (dimension - rest)
-        slope = weight * (dimension - rest) * m * math.exp(-2.0 * values[i]) / largest
-        for j in range(d):
-            for k in range(j + 1):
-                form[j, k] += slope * axes[i, j] * axes[i, k]
-    for n in range(len(share)):
-        share[n] -= mean
-    for j in range(d):
-        for k in range(j + 1):
-            entry = form[j, k] if j == k else 2.0 * form[j, k]
-            one, other = vectors[j], vectors[k]
-            for n in range(len(share)):
-                share[n] += entry * one[n] * other[n]
-    return dimension
-
-
-@kernel
-def excess_dimension(problem: Problem, members: IntArray, weights: Weights,
-                     share: FloatArray) -> float:
-    """Return d - c s of the members, and write the share of every point in m times that."""
-    for n in range(len(share)):
-        share[n] = 0.0
-    if len(members) == 0 or weights.dimension == 0.0:
-        return 0.0
-    return (dimension_shares(problem.vectors, members, weights.epsilon, 1.0, share)
-            - weights.null * dimension_shares(problem.places, members, weights.epsilon,
-                                              -weights.null, share))
-
-
-@kernel
-def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
+def fit_costs(problem: Problem, labels: IntArray, motions: FloatArray, outlier: float,
               costs: FloatArray) -> None:
     """Refine every motion on its points, in place, and write the cost of every point under it."""
     mirrored, ones = np.empty(len(labels)), np.ones(len(labels))
     for k in range(len(motions)):
-        count = 0
-        for label in labels:
-            count += label == k
-        members, i = np.empty(count, np.int64), 0
-        for n in range(len(labels)):
-            if labels[n] == k:
-                members[i] = n
-                i += 1
-        if count >= 5:
+        members = members_of(labels, k, ones, np.inf)
+        if len(members) >= 5:
             refine_rigid(motions[k], problem.rays, members, problem.precision, ones, 0.0, 4)
         rigid_cost(motions[k], problem.rays, problem.precision, costs[k], mirrored)
-        face_forward(motions[k], costs[k], mirrored, members, weights.outlier)
+        face_forward(motions[k], costs[k], mirrored, members, outlier)
 
 
 @kernel
@@ -158,7 +212,7 @@ def scale_noise(labels: IntArray, costs: FloatArray, weights: Weights) -> None:
                 cost = costs[labels[n], n]
                 total += 2.0 * cost / (1.0 + cost / (weights.tail * variance))
                 count += 1
-        variance = min(max(total / max(count, 1), weights.least_noise), weights.most_noise)
+        variance = min(max(total / max(count, 1), 1.0), weights.most_noise)
     for k in range(len(costs)):
         for n in range(len(labels)):
             costs[k, n] = costs[k, n] / variance + 0.5 * math.log(variance)
@@ -166,112 +220,34 @@ def scale_noise(labels: IntArray, costs: FloatArray, weights: Weights) -> None:
 
 @kernel
 def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-                unary: FloatArray) -> float:
-    """Write what each label costs each point, row 0 for outliers; return the dimension term."""
+                data: FloatArray, unary: FloatArray) -> float:
+    """
+    Write the data term of each label, and the same with each point's share in the dimensions.
+
+    Row 0 is the outliers'. Residuals have heavy tails (Student's t). Only points that follow their
+    motion count in its dimension. Returns the dimension term.
+    """
     n_motions, n_points = costs.shape
     share = np.empty((n_motions, n_points))
     total, followers = 0.0, 0
     for k in range(n_motions):
-        members = followers_of(labels, costs, k, weights.core)
-        excess = excess_dimension(problem, members, weights, share[k])
+        members = members_of(labels, k, costs[k], weights.core)
+        excess = excess_dimension(problem.vectors, problem.places, members, weights.epsilon,
+                                  weights.null, share[k])
         total += len(members) * excess
         followers += len(members)
         for n in range(n_points):
-            share[k, n] = excess + max(-weights.dimension_cap,
-                                       min(share[k, n], weights.dimension_cap))
+            share[k, n] = excess + max(-weights.share_cap, min(share[k, n], weights.share_cap))
     mean = total / max(followers, 1)
     scale = weights.dimension * n_points / max(followers, 1)
     for n in range(n_points):
-        unary[0, n] = weights.outlier
+        data[0, n] = unary[0, n] = weights.outlier
         for k in range(n_motions):
-            unary[k + 1, n] = robust(costs[k, n], weights)
+            data[k + 1, n] = weights.tail * math.log(1.0 + costs[k, n] / weights.tail)
+            unary[k + 1, n] = data[k + 1, n]
             if costs[k, n] <= weights.core:
                 unary[k + 1, n] += scale * (share[k, n] - mean)
     return weights.dimension * n_points * mean
-
-
-@kernel
-def _root(parent: IntArray, n: int) -> int:
-    while parent[n] != n:
-        parent[n] = parent[parent[n]]
-        n = parent[n]
-    return n
-
-
-@kernel
-def count_bodies(problem: Problem, labels: IntArray, smallest: int) -> int:
-    """Count the connected parts of the motions that have enough points (union-find)."""
-    parent, size = np.arange(len(labels)), np.zeros(len(labels), np.int64)
-    for n in range(len(labels)):
-        for e in range(problem.first[n], problem.first[n + 1]):
-            m = problem.neighbour[e]
-            if m < n and labels[m] == labels[n]:
-                parent[_root(parent, n)] = _root(parent, m)
-    count = 0
-    for n in range(len(labels)):
-        if labels[n] >= 0:
-            size[_root(parent, n)] += 1
-    for s in size:
-        count += s >= smallest  # type: ignore[assignment]
-    return count
-
-
-@kernel
-def energy(problem: Problem, labels: IntArray, costs: FloatArray, dimension_term: float,
-           weights: Weights) -> float:
-    """Compute J without the price of the motions."""
-    total, cut, counts = dimension_term, 0.0, np.zeros(len(costs) + 1)
-    for n in range(len(labels)):
-        k = labels[n]
-        counts[k + 1] += 1.0
-        total += weights.outlier if k < 0 else robust(costs[k, n], weights)
-        for e in range(problem.first[n], problem.first[n + 1]):
-            if k < 0 or labels[problem.neighbour[e]] != k:
-                cut += 0.5 * problem.bond[e]
-    inliers = len(labels) - counts[0]
-    for count in counts[1:]:
-        if count > 0.0:
-            total += weights.size * inliers ** 0.75 * count ** 0.25
-    for count in counts:
-        if count > 0.0:
-            total -= weights.coding * count * math.log(count / len(labels))
-    return (total + weights.smoothness * cut
-            + weights.body * count_bodies(problem, labels, weights.smallest))
-
-
-@kernel
-def relabel(problem: Problem, labels: IntArray, unary: FloatArray, smoothness: float,
-            coding: float, sweeps: int) -> None:
-    """Give point after point its cheapest label, in place, until none changes."""
-    n_labels, n_points = unary.shape
-    local, counts = np.empty(n_labels), np.zeros(n_labels)
-    for label in labels:
-        counts[label + 1] += 1.0
-    # Differences of -m log(m / N) over m.
-    steps = np.empty(n_points + 1)
-    for m in range(n_points + 1):
-        steps[m] = -coding * (1.0 + math.log((m + 0.5) / n_points))
-    for _ in range(sweeps):
-        changes = 0
-        for n in range(n_points):
-            own = labels[n] + 1
-            for k in range(n_labels):
-                local[k] = unary[k, n] + steps[int(counts[k]) - (k == own)]
-            for e in range(problem.first[n], problem.first[n + 1]):
-                k = labels[problem.neighbour[e]]
-                if k >= 0:
-                    local[k + 1] -= smoothness * problem.bond[e]
-            best = own
-            for k in range(n_labels):
-                if local[k] < local[best] - 1e-9:
-                    best = k
-            if best != own:
-                counts[own] -= 1.0
-                counts[best] += 1.0
-                labels[n] = best - 1
-                changes += 1
-        if changes == 0:
-            break
 
 
 @kernel
@@ -281,13 +257,19 @@ def _worst_member(problem: Problem, labels: IntArray, costs: FloatArray, members
     worst, gain, price = -1, 0.0, 0.0
     for n in members:
         k = labels[n]
-        leave = weights.outlier - robust(costs[k, n], weights)
-        for e in range(problem.first[n], problem.first[n + 1]):
-            if labels[problem.neighbour[e]] == k:
-                leave += weights.smoothness * problem.bond[e]
+        leave = weights.outlier - weights.tail * math.log(1.0 + costs[k, n] / weights.tail)
+        for e in range(problem.graph.first[n], problem.graph.first[n + 1]):
+            if labels[problem.graph.neighbour[e]] == k:
+                leave += weights.smoothness * problem.graph.bond[e]
         if scale * share[n] - leave > gain:
             worst, gain, price = n, scale * share[n] - leave, leave
     return worst, price
+
+
+@kernel
+def _excess(problem: Problem, members: IntArray, weights: Weights, share: FloatArray) -> float:
+    return excess_dimension(problem.vectors, problem.places, members, weights.epsilon,
+                            weights.null, share)
 
 
 @kernel
@@ -302,8 +284,8 @@ def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weight
     share, gone = np.empty(n_points), np.empty(n_points, np.int64)
     counts, excess = np.zeros(n_motions), np.zeros(n_motions)
     for k in range(n_motions):
-        members = followers_of(labels, costs, k, weights.core)
-        counts[k], excess[k] = len(members), excess_dimension(problem, members, weights, share)
+        members = members_of(labels, k, costs[k], weights.core)
+        counts[k], excess[k] = len(members), _excess(problem, members, weights, share)
     pruned = 0
     for k in range(n_motions):
         total, followers = 0.0, 0.0
@@ -313,8 +295,8 @@ def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weight
         start = (total + counts[k] * excess[k]) / max(followers + counts[k], 1.0)
         best, price, kept, left = 0.0, 0.0, 0, 0
         for step in range(int(counts[k]) // 5):
-            members = followers_of(labels, costs, k, weights.core)
-            now = excess_dimension(problem, members, weights, share)
+            members = members_of(labels, k, costs[k], weights.core)
+            now = _excess(problem, members, weights, share)
             mean = (total + len(members) * now) / max(followers + len(members), 1.0)
             value = price + weights.dimension * n_points * (mean - start)
             if value < best - 1e-6:
@@ -369,11 +351,14 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
     best_labels, best_motions = labels, motions
     best_costs, best = np.empty((n_motions, n_points)), np.inf
     for i in range(rounds + 1):
-        costs, unary = np.empty((n_motions, n_points)), np.empty((n_motions + 1, n_points))
-        fit_costs(problem, labels, motions, weights, costs)
+        costs = np.empty((n_motions, n_points))
+        data, unary = np.empty((n_motions + 1, n_points)), np.empty((n_motions + 1, n_points))
+        fit_costs(problem, labels, motions, weights.outlier, costs)
         scale_noise(labels, costs, weights)
-        term = unary_costs(problem, labels, costs, weights, unary)
-        value = energy(problem, labels, costs, term, weights)
+        value = unary_costs(problem, labels, costs, weights, data, unary)
+        value += labelling_energy(problem.graph, labels, data, weights.smoothness)
+        value += weights.part * count_parts(problem.graph, labels, weights.smallest)
+        value += price_of_sizes(labels, n_motions, weights)
         better = value < best - 1e-6 or n_motions < len(best_motions)
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
@@ -381,50 +366,7 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         if i == rounds or (i > loose and not better) or n_motions == 0:
             break
         smoothness = weights.smoothness * (weights.loose if i < loose else 1.0)
-        relabel(problem, labels, unary, smoothness, weights.coding, 4)
+        relabel(problem.graph, labels, unary, smoothness, weights.coding, n_motions + 1, 4)
         n_motions = dissolve_small(labels, motions, weights.smallest)
         motions = motions[:n_motions].copy()
     return best_labels, best_motions, best_costs, best
-
-
-@kernel
-def _label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float,
-                 linked: int, n: int, local: FloatArray) -> None:
-    for k in range(len(local)):
-        local[k] = unary[k, n] + (UNLINKED if k >= linked else 0.0)
-    for e in range(graph.first[n], graph.first[n + 1]):
-        row = labels[graph.neighbour[e]] + 1
-        if row > 0:
-            local[row] -= smoothness * graph.bond[e]
-            if local[row] > 0.5 * UNLINKED and graph.contrast[e] < 1.0:
-                local[row] -= UNLINKED
-
-
-@kernel
-def relabel2(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float, linked: int,
-             sweeps: int) -> None:
-    local = np.empty(len(unary))
-    for _ in range(sweeps):
-        changes = 0
-        for n in range(len(labels)):
-            _label_costs(graph, labels, unary, smoothness, linked, n, local)
-            best = labels[n] + 1
-            for k in range(len(local)):
-                if local[k] < local[best] - 1e-9:
-                    best = k
-            if best != labels[n] + 1:
-                labels[n] = best - 1
-                changes += 1
-        if changes == 0:
-            break
-
-
-@kernel
-def local_costs2(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float,
-                 linked: int) -> FloatArray:
-    costs, local = np.empty(unary.shape), np.empty(len(unary))
-    for n in range(len(labels)):
-        _label_costs(graph, labels, unary, smoothness, linked, n, local)
-        for k in range(len(local)):
-            costs[k, n] = local[k]
-    return costs

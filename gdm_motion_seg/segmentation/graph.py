@@ -33,10 +33,11 @@ class Graph(NamedTuple):
         """Return the row of every edge."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
-    def groups(self, member: Mask, most: float = 1.0) -> IntArray:
-        """Number the groups of members that edges of contrast below ``most`` connect; else -1."""
+    def groups(self, member: Mask, least_bond: float = 0.0) -> IntArray:
+        """Number the groups of members that edges of like flow connect; -1 elsewhere."""
         n, row = len(member), self.row
-        used = member[row] & member[self.neighbour] & (self.contrast < most)
+        used = member[row] & member[self.neighbour]
+        used &= self.bond >= least_bond if least_bond else self.contrast < 1.0
         edges = csr_matrix((np.ones(used.sum()), (row[used], self.neighbour[used])), (n, n))
         return np.where(member, connected_components(edges, directed=False)[1], -1)
 
@@ -65,4 +66,4 @@ def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
         for d in (x[a] - x[b], flow[a] - flow[b], 0.5 * (flow[a] + flow[b])))
     contrast = difference / (LIKE_PX + LIKE_SLOPE * distance + LIKE_SHARE * speed)
     return Graph(edges.indptr.astype(np.int64), b.astype(np.int64), contrast,
-                 np.exp(-contrast ** 2))
+                 np.exp(-difference / (0.3 * (distance + 5.0))))

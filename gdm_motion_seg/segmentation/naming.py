@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.segmentation.partition import FIRST_BODY, NEW
-from gdm_motion_seg.segmentation.result import WORLD
+from gdm_motion_seg.segmentation.result import FIRST_BODY, NEW, WORLD
 
 Tracks = npt.NDArray[np.void]
 TRACK = np.dtype([('id', np.int64), ('label', np.int64), ('body', np.int64),

@@ -4,12 +4,10 @@
 """Proposals for motions: sampled neighbourhoods and clusters of flow."""
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.segmentation.problem import Problem
+from gdm_motion_seg.segmentation.energy import Problem
 
 SAMPLE = 8
 """Points of a sample: a few more than five, so that noise does not decide it."""
@@ -45,9 +43,7 @@ def flow_clusters(problem: Problem, smallest: int) -> list[IntArray]:
     n = problem.rays.shape[1]
     found: dict[bytes, IntArray] = {}
     for level in BOND_LEVELS:
-        graph = csr_matrix((problem.bond >= level, problem.neighbour, problem.first), (n, n))
-        graph.eliminate_zeros()
-        _, part = connected_components(graph, directed=False)
+        part = problem.graph.groups(np.ones(n, np.bool_), level)
         counts = np.bincount(part)
         for i in np.flatnonzero((counts >= smallest) & (counts <= n // 2)):
             members = np.flatnonzero(part == i)
@@ -72,9 +68,9 @@ def support(problem: Problem, costs: FloatArray, current: FloatArray,
         total = 0.0
         for n in range(n_points):
             mean, weight = gain[n], 1.0
-            for e in range(problem.first[n], problem.first[n + 1]):
-                mean += problem.bond[e] * gain[problem.neighbour[e]]
-                weight += problem.bond[e]
+            for e in range(problem.graph.first[n], problem.graph.first[n + 1]):
+                mean += problem.graph.bond[e] * gain[problem.graph.neighbour[e]]
+                weight += problem.graph.bond[e]
             total += max(0.0, mean / weight - margin)
         totals[h] = total
     return totals

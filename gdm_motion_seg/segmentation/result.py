@@ -14,6 +14,10 @@ OUTLIER = -1
 """The label of a wrong match: a point that follows no motion."""
 WORLD = 0
 """The id of the static world, always."""
+FIRST_BODY = 1
+"""The first id of a body."""
+NEW = -2
+"""The label, in the frame before, of a track that is new."""
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray,
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import Weights
-from gdm_motion_seg.segmentation.energy import descend
+from gdm_motion_seg.segmentation.energy import descend, Problem
 from gdm_motion_seg.segmentation.motion import estimate_motion
 from gdm_motion_seg.segmentation.paper import partition_as_in_paper
-from gdm_motion_seg.segmentation.problem import pose_problem, Problem
+from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.solver import Partition, Solver
 

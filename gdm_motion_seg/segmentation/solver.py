@@ -21,8 +21,7 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid, fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation.constants import (
     BATCH, COVERS, CYCLES, FRESH_BATCHES, PROPOSAL_BATCHES, TRIED, Weights)
-from gdm_motion_seg.segmentation.energy import descend, prune
-from gdm_motion_seg.segmentation.problem import Problem
+from gdm_motion_seg.segmentation.energy import descend, Problem, prune
 from gdm_motion_seg.segmentation.proposals import (
     draw_covers, draw_samples, flow_clusters, MARGIN, support)
 

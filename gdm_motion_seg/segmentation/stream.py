@@ -18,8 +18,9 @@ from scipy.spatial import cKDTree
 from gdm_motion_seg.segmentation.constants import NEIGHBOURS, REACH
 from gdm_motion_seg.segmentation.motion import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
-from gdm_motion_seg.segmentation.partition import FIRST_BODY, NEW, Partition, partition
-from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER, WORLD
+from gdm_motion_seg.segmentation.bodies import Partition, partition
+from gdm_motion_seg.segmentation.result import (
+    FIRST_BODY, MotionSegmentation, NEW, OUTLIER, WORLD)
 from gdm_motion_seg.segmentation.segment import segment_correspondences
 from gdm_motion_seg.segmentation.world import WorldEstimator
 from gdm_motion_seg.tracking.window import Window

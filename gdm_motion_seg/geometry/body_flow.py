@@ -1,0 +1,76 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The affine flow of a small body over several gaps, compiled."""
+
+import math
+
+import numpy as np
+
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry._linalg import median
+from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow
+
+FEW = 5
+"""Tracks up to which the flow of a body is constant: more determine an affine one."""
+
+
+@kernel
+def affine_costs(positions: FloatArray, before: FloatArray, members: IntArray, width: float,
+                 noise: tuple[float, float], cap: float) -> FloatArray:
+    """
+    Fit an affine flow to the members over every gap; return the capped nats of all tracks.
+
+    Parameters
+    ----------
+    positions, before : (N, 2) and (G, N, 2) arrays
+        Pixels in the newest frame and in each earlier one; NaN where a track is younger.
+    members : (M,) array
+        Tracks of the body.
+    width : float
+        Of the image, in pixels.
+    noise : (px, share)
+        Standard deviation of a track about the flow: pixels, and a share of the flow.
+    cap : float
+        Most nats of a track.
+
+    Returns
+    -------
+    (N,) array
+        Mean over the gaps that a track spans.
+
+    """
+    n = len(positions)
+    # In units of the image width, about the body's centre.
+    centre, x, ones = np.zeros(2), np.empty((n, 2)), np.ones(n)
+    for i in members:
+        centre += positions[i]
+    centre /= max(len(members), 1)
+    for i in range(n):
+        x[i, 0] = (positions[i, 0] - centre[0]) / width
+        x[i, 1] = (positions[i, 1] - centre[1]) / width
+    total, count, flow = np.zeros(n), np.zeros(n), np.zeros((n, 2))
+    known = np.zeros(n, np.bool_)
+    for gap in range(len(before)):
+        for i in range(n):
+            u, v = positions[i, 0] - before[gap, i, 0], positions[i, 1] - before[gap, i, 1]
+            known[i] = math.isfinite(u)
+            flow[i, 0], flow[i, 1] = (u / width, v / width) if known[i] else (0.0, 0.0)
+        own = members[known[members]]
+        if len(own) < FEW - 2:
+            continue
+        h = np.zeros(8)
+        h[0], h[3] = median(flow[own, 0]), median(flow[own, 1])
+        scale = noise[0] / width + noise[1] * math.hypot(h[0], h[3])
+        for _ in range(4):
+            refine_flow(h, x, flow, ones, own, 2.0 * scale,
+                        AFFINE if len(own) > FEW else CONSTANT)
+        residuals = flow_residuals(h, x, flow)
+        for i in range(n):
+            if known[i]:
+                total[i] += min(0.5 * (residuals[i] / scale) ** 2, cap)
+                count[i] += 1.0
+    for i in range(n):
+        total[i] = total[i] / count[i] if count[i] > 0.0 else cap
+    return total

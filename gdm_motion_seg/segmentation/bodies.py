@@ -1,0 +1,238 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""
+World, bodies and wrong matches of a window: proposals, and the moves that lower the energy.
+
+The energy is that of ``energy.py``. Label 0 is the world, whose cost is given: the contradiction
+of each track. A body is an affine flow over every gap, which a body that bends follows roughly.
+Every body is connected, so that it is one part, and its price has no N in it. Labels of the frame
+before enter as STAY nats of each track that leaves its label.
+
+The solver proposes bodies (linked groups of tracks that contradict the world, and of those that
+their body does not explain), assigns every track its cheapest label, refits, and merges or drops
+bodies while J falls.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.gdm.excess import excess_dimension
+from gdm_motion_seg.geometry.embedding import embed, places
+from gdm_motion_seg.geometry.body_flow import affine_costs
+from gdm_motion_seg.segmentation import constants
+from gdm_motion_seg.segmentation.energy import all_label_costs, labelling_energy, relabel
+from gdm_motion_seg.segmentation.graph import Graph
+from gdm_motion_seg.segmentation.result import FIRST_BODY, NEW, OUTLIER, WORLD
+from gdm_motion_seg.tracking.window import Window
+
+LINKED = FIRST_BODY + 1
+"""Row of the costs from which on a label needs a neighbour of like flow: bodies."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Labels of a window's tracks and what the labels cost."""
+
+    labels: IntArray
+    """(N,) WORLD, OUTLIER, or a body from FIRST_BODY on, without gaps."""
+    advantage: FloatArray
+    """(N,) nats by which the cheapest body is cheaper than the world, all terms included."""
+    n_bodies: int
+    """Number of bodies."""
+
+
+def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Graph) -> Partition:
+    """
+    Label the tracks of a window by minimising J.
+
+    Parameters
+    ----------
+    window : Window
+        The tracks.
+    doubt : (N,) array
+        Nats by which each track contradicts the world.
+    previous : (N,) array
+        Label of each track in the frame before: WORLD, OUTLIER, a body's id, or NEW.
+    graph : Graph
+        Neighbours in the newest image.
+
+    """
+    solver = BodySolver(window, doubt, previous, graph)
+    solver.propose(graph.groups(doubt > constants.SUSPICIOUS))
+    for _ in range(constants.ROUNDS):
+        before = solver.labels.copy()
+        solver.refit()
+        solver.split()
+        solver.assign()
+        solver.merge()
+        solver.drop()
+        if np.array_equal(before, solver.labels):
+            break
+    return solver.result()
+
+
+class BodySolver:
+    """The state of one minimisation."""
+
+    def __init__(self, window: Window, doubt: FloatArray, previous: IntArray,
+                 graph: Graph) -> None:
+        """Start with the world and wrong matches only."""
+        self._window, self._previous, self._graph = window, previous, graph
+        self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
+        self._data = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
+        self.labels: IntArray = self._no_body.copy()
+
+    @property
+    def _bodies(self) -> range:
+        return range(FIRST_BODY, len(self._data) - 1)
+
+    def _members(self, body: int) -> IntArray:
+        """List the tracks of a body."""
+        return np.flatnonzero(self.labels == body)
+
+    def propose(self, group: IntArray) -> None:
+        """
+        Propose a body for every linked group of suspicious tracks that is large enough.
+
+        A group that holds several bodies of the frame before is as many proposals: bodies that
+        touch are linked, and merging finds out whether they are one.
+        """
+        count = 0
+        values, counts = np.unique(group[group >= 0], return_counts=True)
+        for value in values[counts >= constants.SMALLEST]:
+            for part in self._known_parts(np.flatnonzero(group == value)):
+                count += 1
+                self.labels[part] = count
+        self._data = np.concatenate([self._data, np.zeros((count, len(group)))])
+        # Tracks that stay with their body do not start as world, where neighbours would hold them.
+        former = self._former()
+        stays = (self.labels == WORLD) & (former >= FIRST_BODY)
+        self.labels[stays] = former[stays]
+
+    def _known_parts(self, members: IntArray) -> list[IntArray]:
+        """Split a group by the bodies of the frame before; new tracks join the largest."""
+        former = self._previous[members]
+        ids, counts = np.unique(former[former >= FIRST_BODY], return_counts=True)
+        large = counts >= constants.SMALLEST
+        ids = ids[large][np.argsort(-counts[large])]
+        if len(ids) < 2:
+            return [members]
+        rest = members[~np.isin(former, ids[1:])]
+        return [rest, *(members[former == i] for i in ids[1:])]
+
+    def refit(self) -> None:
+        """Fit every body's flow to its tracks."""
+        for body in self._bodies:
+            self._data[body + 1] = self._flow_cost(self._members(body))
+
+    def split(self) -> None:
+        """
+        Propose as bodies of their own the linked tracks that a new body does not explain.
+
+        Bodies that touch when they are first seen are one group. Later their ids keep them apart.
+        """
+        rows: list[FloatArray] = []
+        for body in self._bodies:
+            members = self._members(body)
+            if self._is_known(members):
+                continue
+            unexplained = (self.labels == body) & (self._data[body + 1] > constants.CAP / 4.0)
+            group = self._graph.groups(unexplained)
+            for value in np.unique(group[unexplained]):
+                part = np.flatnonzero(group == value)
+                if constants.SMALLEST <= len(part) < len(members):
+                    self.labels[part] = len(self._data) - 1 + len(rows)
+                    rows.append(self._flow_cost(part))
+        self._data = np.concatenate([self._data, *(row[None] for row in rows)])
+
+    def assign(self) -> None:
+        """Give every track its cheapest label."""
+        relabel(self._graph, self.labels, self._unary(), constants.SMOOTHNESS, 0.0, LINKED, 5)
+
+    def merge(self) -> None:
+        """Join neighbouring bodies where that lowers J."""
+        for a, b in self._touching():
+            own, other = self._members(a), self._members(b)
+            if not len(own) or not len(other):
+                continue
+            both = np.concatenate([own, other])
+            joined = self._flow_cost(both)
+            data = (joined[both].sum() - self._data[a + 1, own].sum()
+                    - self._data[b + 1, other].sum())
+            dimension = self._dimension(both) - self._dimension(own) - self._dimension(other)
+            if data + dimension < constants.PRICE:
+                self.labels[other] = a
+                self._data[a + 1] = joined
+
+    def drop(self) -> None:
+        """Dissolve bodies that cost more than they explain, and close the gaps."""
+        kept, unary = [], self._unary()
+        for body in self._bodies:
+            members = self._members(body)
+            without = self.labels.copy()
+            without[members] = WORLD
+            gain = self._energy(without, unary) - self._energy(self.labels, unary)
+            if len(members) >= constants.SMALLEST and gain > constants.PRICE:
+                kept.append(body)
+            else:
+                self.labels = without
+        for new, old in enumerate(kept, start=FIRST_BODY):
+            self.labels[self.labels == old] = new
+        self._data = self._data[[0, 1, *(body + 1 for body in kept)]]
+
+    def result(self) -> Partition:
+        """Return the labels and how much each track prefers a body to the world."""
+        costs = all_label_costs(self._graph, self.labels, self._unary(), constants.SMOOTHNESS,
+                                LINKED)
+        best = costs[LINKED:].min(axis=0, initial=np.inf)
+        return Partition(self.labels, costs[WORLD + 1] - best, len(self._bodies))
+
+    def _unary(self) -> FloatArray:
+        """Return the cost of each label for each track, with the price of leaving the former."""
+        former = self._former()
+        known = np.flatnonzero(former >= OUTLIER)
+        unary = self._data.copy()
+        unary[:, known] += constants.STAY
+        unary[former[known] + 1, known] -= constants.STAY
+        return unary
+
+    def _energy(self, labels: IntArray, unary: FloatArray) -> float:
+        """Return the data and coherence terms of J."""
+        return labelling_energy(self._graph, labels, unary, constants.SMOOTHNESS)
+
+    def _flow_cost(self, members: IntArray) -> FloatArray:
+        """Return the capped nats of every track under the affine flow of a body."""
+        return affine_costs(self._window.x, self._window.before, members,
+                            float(self._window.image_size[0]),
+                            (constants.BODY_PX, constants.BODY_SHARE), constants.CAP / 2.0)
+
+    def _dimension(self, members: IntArray) -> float:
+        """Return the dimension term of a body."""
+        pair = self._window.pair.take(members)
+        everyone = np.arange(len(members))
+        return constants.DIMENSION * len(members) * excess_dimension(
+            np.ascontiguousarray(embed(pair).T), places(pair), everyone, constants.EPSILON, constants.NULL,
+            np.empty(len(members)))
+
+    def _is_known(self, members: IntArray) -> bool:
+        """Tell whether some of the tracks belonged to a body in the frame before."""
+        return len(members) > 0 and bool(np.mean(self._previous[members] >= FIRST_BODY) > 0.3)
+
+    def _touching(self) -> list[tuple[int, int]]:
+        """List the pairs of bodies that are neighbours in the image."""
+        a, b = self.labels[self._graph.row], self.labels[self._graph.neighbour]
+        touch = (a >= FIRST_BODY) & (b > a)
+        return [(int(i), int(j)) for i, j in np.unique(np.stack([a, b])[:, touch], axis=1).T]
+
+    def _former(self) -> IntArray:
+        """Translate ids of the frame before to the bodies that share most tracks with them."""
+        former = np.where(self._previous >= FIRST_BODY, NEW, self._previous)
+        for body in self._bodies:
+            votes = self._previous[self._members(body)]
+            votes = votes[votes >= FIRST_BODY]
+            if len(votes):
+                former[self._previous == np.bincount(votes).argmax()] = body
+        return former
