@@ -13,7 +13,7 @@ full disk), each process compiles everything again, and one sentence says why.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast, TypeVar
 from zlib import crc32
 
 from numba import njit, types
@@ -136,14 +136,14 @@ def _without_literals(dispatcher: Any) -> None:
 def compiled(**options: Any) -> Callable[[Function], Function]:
     """Return a decorator that compiles a function with numba and keeps the code on disk."""
     def decorate(function: Function) -> Function:
-        dispatcher = njit(nogil=True, **options)(function)
+        dispatcher: Any = njit(nogil=True, **options)(function)
         _without_literals(dispatcher)
         try:
             dispatcher._cache = _TolerantCache(function)
         except (RuntimeError, OSError):
             progress.note('there is no writable folder for compiled code (see NUMBA_CACHE_DIR), '
                           f'{AGAIN}')
-        return dispatcher
+        return cast(Function, dispatcher)
     return decorate
 
 

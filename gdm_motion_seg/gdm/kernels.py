@@ -132,7 +132,7 @@ def _p_norm(dims: FloatArray, p: float) -> float:
     total = 0.0
     for value in dims:
         total += (value / largest) ** p
-    return largest * total ** (1.0 / p)
+    return float(largest * total ** (1.0 / p))
 
 
 @kernel
@@ -396,7 +396,7 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
 def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
     """Compute GD plus tie_weight times the sum of dimensions; power_sum adds (d-hat / D)^p."""
     cost = d * max(power_sum, 0.0) ** (1.0 / p)
-    return cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost
+    return float(cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost)
 
 
 @kernel

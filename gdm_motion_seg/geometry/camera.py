@@ -130,7 +130,7 @@ class Camera:
         homogeneous = np.ones((len(pixels), 3))
         homogeneous[:, :2] = pixels
         if not self.is_distorted or not len(pixels):
-            return homogeneous @ np.linalg.inv(self.matrix).T
+            return np.asarray(homogeneous @ np.linalg.inv(self.matrix).T)
         homogeneous[:, :2] = self._inverse_lens(pixels)
         bad = ~self._is_round_trip(homogeneous, pixels)
         homogeneous[bad] = np.nan
@@ -153,8 +153,8 @@ class Camera:
         """
         pixels = _pixel_array(points)
         if not self.is_distorted:
-            return pixels.copy()
-        return (self.rays(pixels) @ self.matrix.T)[:, :2]
+            return np.asarray(pixels.copy())
+        return np.asarray((self.rays(pixels) @ self.matrix.T)[:, :2])
 
     def _inverse_lens(self, pixels: FloatArray) -> FloatArray:
         source = pixels.reshape(-1, 1, 2)
@@ -163,7 +163,7 @@ class Camera:
         else:
             rays = cv2.undistortPointsIter(source, self.matrix, self.distortion, None, None,
                                            _CRITERIA)
-        return rays.reshape(-1, 2)
+        return np.asarray(rays.reshape(-1, 2))
 
     def _is_round_trip(self, rays: FloatArray, pixels: FloatArray) -> npt.NDArray[np.bool_]:
         """Whether the rays project back onto their pixels: OpenCV's inverses fail in silence."""
@@ -176,7 +176,7 @@ class Camera:
             safe[:, 2] = 1.0
             back = cv2.projectPoints(safe, zero, zero, self.matrix, self.distortion)[0]
         error = np.abs(back.reshape(-1, 2) - pixels).max(axis=1)
-        return finite & (error < _ROUND_TRIP_PX)
+        return np.asarray(finite & (error < _ROUND_TRIP_PX))
 
 
 def _numbers(name: str, values: npt.ArrayLike) -> FloatArray:

@@ -154,7 +154,7 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> Float
             other_noise = frame.refine_at_own_scale(other, unit)
             if other_noise < noise:
                 f, noise = other, other_noise
-    inliers = (_sampson(f, points) < INLIER_SIGMAS * noise) * 1.0
+    inliers = (_sampson(f, points) < INLIER_SIGMAS * noise).astype(np.float64)
     frame.refine(f, inliers, LEAST_SQUARES * frame.scale, 20, 1e-5)
     return frame.to_pixels(f)
 
@@ -258,7 +258,7 @@ def _cofactors(f: FloatArray, cofactor: FloatArray) -> float:
         for j in range(3):
             c, d = (j + 1) % 3, (j + 2) % 3
             cofactor[i, j] = f[a, c] * f[b, d] - f[a, d] * f[b, c]
-    return f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2]
+    return float(f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2])
 
 
 @kernel

@@ -122,7 +122,7 @@ def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
 
 
 def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:
-    return cv2.cvtColor(pixels, code)
+    return np.asarray(cv2.cvtColor(pixels, code))
 
 
 def _quoted(text: str, limit: int = 40) -> str:

@@ -157,9 +157,9 @@ def to_bgr(image: npt.NDArray[np.generic]) -> Image:
     if pixels.dtype != np.uint8:
         pixels = cv2.normalize(pixels, None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U)
     if pixels.ndim == 2:
-        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR)
+        return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR))
     if pixels.shape[2] == 4:
-        return cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR)
+        return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR))
     return np.array(pixels, np.uint8)
 
 

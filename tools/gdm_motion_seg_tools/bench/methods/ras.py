@@ -102,7 +102,7 @@ def contraction_angles(gradients: FloatArray, hessians: FloatArray) -> FloatArra
         lengths = np.linalg.norm(mine, axis=(1, 2)) * np.linalg.norm(theirs, axis=(1, 2))
         cosines = np.abs((mine * theirs).sum(axis=(1, 2))) / np.maximum(lengths, 1e-300)
         angles[i, i + 1:] = np.arccos(np.minimum(cosines, 1.0))
-    return angles + angles.T
+    return np.asarray(angles + angles.T)
 
 
 def _robust_polynomial(z: FloatArray, exponents: IntArray, limit: float,
