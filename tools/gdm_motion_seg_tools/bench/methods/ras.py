@@ -17,7 +17,8 @@ import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.embedding import normalize_image_points
-from gdm_motion_seg.geometry.fundamental import fit_fundamental, sampson_distances
+from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.methods.spectral import spectral_labels
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
