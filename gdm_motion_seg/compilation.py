@@ -13,10 +13,10 @@ full disk), each process compiles everything again, and one sentence says why.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, cast, TypeVar
 from zlib import crc32
 
-from numba import njit
+from numba import njit, types
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
@@ -122,16 +122,28 @@ class _CompileListener(event.Listener):
 event.register('numba:compile', _CompileListener())
 
 
+def _without_literals(dispatcher: Any) -> None:
+    """Let a kernel that passes a constant share the code of others: it is one signature."""
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        return template(tuple(map(types.unliteral, args)),
+                        {name: types.unliteral(value) for name, value in kws.items()})
+
+    dispatcher.get_call_template = get_call_template
+
+
 def compiled(**options: Any) -> Callable[[Function], Function]:
     """Return a decorator that compiles a function with numba and keeps the code on disk."""
     def decorate(function: Function) -> Function:
-        dispatcher = njit(nogil=True, **options)(function)
+        dispatcher: Any = njit(nogil=True, **options)(function)
+        _without_literals(dispatcher)
         try:
             dispatcher._cache = _TolerantCache(function)
         except (RuntimeError, OSError):
             progress.note('there is no writable folder for compiled code (see NUMBA_CACHE_DIR), '
                           f'{AGAIN}')
-        return dispatcher
+        return cast(Function, dispatcher)
     return decorate
 
 

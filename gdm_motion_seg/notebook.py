@@ -16,6 +16,8 @@ from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 if TYPE_CHECKING:
     import pandas
 
+    from gdm_motion_seg.pipeline import FrameResult
+
 WORLD_COLOUR, WRONG_COLOUR = '0.6', 'black'
 """Colours of static and of wrong tracks in a plot."""
 
@@ -32,76 +34,57 @@ def track_columns(pair: Correspondences, answer: MotionSegmentation
         'residual': np.where(np.isfinite(answer.residuals), answer.residuals, np.nan)}
 
 
-class Showable:
-    """What an answer for a frame can show; the fields are those of FrameResult."""
+def as_text(result: 'FrameResult') -> str:
+    """Say in one line what moves."""
+    if not result.segmentation.motions:
+        return f'<no answer at {result.stamp / 1e9:.3f} s: {result.reason}>'
+    bodies = [m for m in result.segmentation.motions if not m.is_world]
+    what = ', '.join(f'{m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
+    return (f'<{len(result.correspondences)} tracks at {result.stamp / 1e9:.3f} s: '
+            f'{what} moves>')
 
-    stamp: int
-    correspondences: Correspondences
-    segmentation: MotionSegmentation
-    reason: str
 
-    def __repr__(self) -> str:
-        """Say in one line what moves."""
-        if not self.segmentation.motions:
-            return f'<no answer at {self.stamp / 1e9:.3f} s: {self.reason}>'
-        bodies = [m for m in self.segmentation.motions if not m.is_world]
-        what = ', '.join(f'{m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
-        return (f'<{len(self.correspondences)} tracks at {self.stamp / 1e9:.3f} s: '
-                f'{what} moves>')
+def as_html(result: 'FrameResult') -> str:
+    """Show the motions as a table."""
+    head = ''.join(f'<th>{name}</th>' for name in _COLUMNS)
+    rows = ''.join('<tr>' + ''.join(f'<td>{escape(text)}</td>' for text in _cells(m)) + '</tr>'
+                   for m in result.segmentation.motions)
+    return f'<p>{escape(as_text(result))}</p><table><tr>{head}</tr>{rows}</table>'
 
-    def _repr_html_(self) -> str:
-        """Show the motions as a table."""
-        head = ''.join(f'<th>{name}</th>' for name in _COLUMNS)
-        rows = ''.join('<tr>' + ''.join(f'<td>{escape(text)}</td>' for text in _cells(m)) + '</tr>'
-                       for m in self.segmentation.motions)
-        return f'<p>{escape(repr(self))}</p><table><tr>{head}</tr>{rows}</table>'
 
-    def to_dataframe(self) -> 'pandas.DataFrame':
-        """Return a pandas.DataFrame with one row per track; needs pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingDependencyError('to_dataframe needs pandas: pip install pandas') from None
-        return pandas.DataFrame(track_columns(self.correspondences, self.segmentation))
+def to_dataframe(result: 'FrameResult') -> 'pandas.DataFrame':
+    """Return a pandas.DataFrame with one row per track; needs pandas."""
+    try:
+        import pandas
+    except ImportError:
+        raise MissingDependencyError('to_dataframe needs pandas: pip install pandas') from None
+    return pandas.DataFrame(track_columns(result.correspondences, result.segmentation))
 
-    def plot(self, image: Any = None, axes: Any = None) -> Any:
-        """
-        Plot the tracks and their flow, bodies in colours; needs matplotlib.
 
-        Parameters
-        ----------
-        image :
-            The newer frame (grey or BGR), drawn below; None for an empty background.
-        axes :
-            Axes of matplotlib to draw into; new ones by default.
-
-        Returns
-        -------
-        The axes.
-
-        """
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise MissingDependencyError('plot needs matplotlib: pip install matplotlib') from None
-        axes = pyplot.subplots()[1] if axes is None else axes
-        pair, labels = self.correspondences, self.segmentation.labels
-        if image is not None:
-            picture = np.asarray(image)
-            axes.imshow(picture if picture.ndim == 2 else picture[..., 2::-1], cmap='gray')
-        flow = pair.x2 - pair.x1
-        for label in np.unique(labels).tolist():
-            mine = labels == label
-            colour = (WRONG_COLOUR if label < 0 else WORLD_COLOUR if label == 0
-                      else f'C{label % 10}')
-            name = 'wrong' if label < 0 else 'world' if label == 0 else f'body {label}'
-            axes.quiver(*pair.x1[mine].T, *flow[mine].T, color=colour, angles='xy', label=name,
-                        scale_units='xy', scale=1.0, width=0.002)
-        axes.set_xlim(0, pair.image_size[0])
-        axes.set_ylim(pair.image_size[1], 0)
-        axes.set_aspect('equal')
-        axes.legend(loc='upper right')
-        return axes
+def plot(result: 'FrameResult', image: Any, axes: Any) -> Any:
+    """Plot the tracks and their flow, bodies in colours; needs matplotlib."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingDependencyError('plot needs matplotlib: pip install matplotlib') from None
+    axes = pyplot.subplots()[1] if axes is None else axes
+    pair, labels = result.correspondences, result.segmentation.labels
+    if image is not None:
+        picture = np.asarray(image)
+        axes.imshow(picture if picture.ndim == 2 else picture[..., 2::-1], cmap='gray')
+    flow = pair.x2 - pair.x1
+    for label in np.unique(labels).tolist():
+        mine = labels == label
+        colour = (WRONG_COLOUR if label < 0 else WORLD_COLOUR if label == 0
+                  else f'C{label % 10}')
+        name = 'wrong' if label < 0 else 'world' if label == 0 else f'body {label}'
+        axes.quiver(*pair.x1[mine].T, *flow[mine].T, color=colour, angles='xy', label=name,
+                    scale_units='xy', scale=1.0, width=0.002)
+    axes.set_xlim(0, pair.image_size[0])
+    axes.set_ylim(pair.image_size[1], 0)
+    axes.set_aspect('equal')
+    axes.legend(loc='upper right')
+    return axes
 
 
 _COLUMNS = ('id', 'what', 'tracks', 'moving', 'kind', 'box', 'residual (px)')

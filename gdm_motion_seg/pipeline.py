@@ -4,7 +4,10 @@
 """A frame in, a result out: the one path that the node, the command line and the tests use."""
 
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 import time
+from types import ModuleType
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +16,6 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.heap import keep_frame_buffers
-from gdm_motion_seg.notebook import Showable
 from gdm_motion_seg.segmentation.config import LEAST_EFFORT, SegmentationConfig
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.segmentation.stream import StreamSegmenter
@@ -23,6 +25,9 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.image import check_array, GreyConverter
 from gdm_motion_seg.tracking.tracker import FeatureTracker
 from gdm_motion_seg.tracking.window import TrackedFrame, Window
+
+if TYPE_CHECKING:
+    import pandas
 
 MIN_TRACKS = 8
 """With fewer points no motion can be told (the eight-point algorithm)."""
@@ -40,7 +45,7 @@ class PipelineConfig(Config):
 
 
 @dataclass(frozen=True, repr=False)
-class FrameResult(Showable):
+class FrameResult:
     """What is known after a frame: the correspondences of its pair and their motions."""
 
     stamp: int
@@ -88,6 +93,42 @@ class FrameResult(Showable):
     def has_pair(self) -> bool:
         """Whether a pair of frames was segmented."""
         return self.gap > 0
+
+    def __repr__(self) -> str:
+        """Say in one line what moves."""
+        return str(notebook().as_text(self))
+
+    def _repr_html_(self) -> str:
+        """Show the motions as a table."""
+        return str(notebook().as_html(self))
+
+    def to_dataframe(self) -> 'pandas.DataFrame':
+        """Return a pandas.DataFrame with one row per track; needs pandas."""
+        frame: 'pandas.DataFrame' = notebook().to_dataframe(self)
+        return frame
+
+    def plot(self, image: Any = None, axes: Any = None) -> Any:
+        """
+        Plot the tracks and their flow, bodies in colours; needs matplotlib.
+
+        Parameters
+        ----------
+        image :
+            The newer frame (grey or BGR), drawn below; None for an empty background.
+        axes :
+            Axes of matplotlib to draw into; new ones by default.
+
+        Returns
+        -------
+        The axes.
+
+        """
+        return notebook().plot(self, image, axes)
+
+
+def notebook() -> ModuleType:
+    """Return the module of displays, which a robot does not load."""
+    return import_module('gdm_motion_seg.notebook')
 
 
 class MotionPipeline:

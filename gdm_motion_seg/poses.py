@@ -15,12 +15,11 @@ import math
 import cv2
 import numpy as np
 
-from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import median
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray
-from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
-from gdm_motion_seg.geometry.rigid import refine_rigid, rigid_information
+from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
+from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion
 
 LEAST_POINTS = 8
@@ -37,8 +36,6 @@ LOSS_PX = 0.5
 """Residual in pixels from which on a point counts less."""
 LEAST_SPREAD_PX = 4.0
 """Points that lie closer together show no expansion."""
-SMALL = 1e-6
-"""Step of numerical derivatives."""
 SURE = 2.0
 """An expansion of so many standard deviations counts as one."""
 
@@ -90,15 +87,15 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
     members = motion.members
     if len(members) < LEAST_POINTS:
         return None
-    inverse = np.asarray(np.linalg.inv(camera_matrix), np.float64)
-    rays1, rays2 = (_rays(x[members], inverse) for x in (points.x1, points.x2))
-    some = slice(None, None, -(-len(members) // MOST_POINTS))
-    focal = 0.5 * (camera_matrix[0, 0] + camera_matrix[1, 1])
+    x1, x2 = points.x1[members], points.x2[members]
+    focal = 0.5 * float(camera_matrix[0, 0] + camera_matrix[1, 1])
     if motion.kind is MotionKind.NO_PARALLAX:
-        return _turn_only(rays1[some], rays2[some], focal, len(members))
+        some = slice(None, None, -(-len(members) // MOST_POINTS))
+        return _turn_only(rays_of(x1[some], camera_matrix), rays_of(x2[some], camera_matrix),
+                          focal, len(members))
     if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
         return None
-    rays = np.ascontiguousarray(np.hstack([rays1[:, :2], rays2[:, :2]]).T)
+    rays = paired_rays(x1, x2, camera_matrix)
     pose = _refined(motion, rays, focal)
     covariance = _pose_covariance(pose, rays, focal)
     return MotionPose(pose[:3], pose[3], math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
@@ -123,72 +120,23 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
-    scale, turn, sigma = expansion(np.ascontiguousarray(x1, np.float64),
-                                   np.ascontiguousarray(x2, np.float64))
-    size = math.hypot(scale, turn)
-    if not size - 1.0 >= SURE * sigma:
-        return None
-    return Contact(seconds / (size - 1.0), seconds * sigma / (size - 1.0)**2)
-
-
-@kernel
-def expansion(x1: FloatArray, x2: FloatArray) -> tuple[float, float, float]:
-    """
-    Fit a similarity to points in two frames, robustly.
-
-    Returns
-    -------
-    Scale times the cosine and the sine of its rotation, and the standard error of the scale; NaN
-    where the points lie too close together.
-
-    """
-    n = len(x1)
-    weight, error2 = np.ones(n), np.empty(n)
-    scale = turn = sigma = math.nan
+    # A similarity, fitted robustly: scale and rotation about the centre are one complex factor.
+    z1, z2 = x1 @ [1.0, 1.0j], x2 @ [1.0, 1.0j]
+    weight, factor, sigma = np.ones(len(x1)), 1.0 + 0.0j, math.inf
     for _ in range(ROUNDS):
-        total = ax = ay = bx = by = 0.0
-        for i in range(n):
-            w = weight[i]
-            total += w
-            ax, ay = ax + w * x1[i, 0], ay + w * x1[i, 1]
-            bx, by = bx + w * x2[i, 0], by + w * x2[i, 1]
-        ax, ay, bx, by = ax / total, ay / total, bx / total, by / total
-        spread = along = across = 0.0
-        for i in range(n):
-            w, px, py = weight[i], x1[i, 0] - ax, x1[i, 1] - ay
-            qx, qy = x2[i, 0] - bx, x2[i, 1] - by
-            spread += w * (px * px + py * py)
-            along += w * (px * qx + py * qy)
-            across += w * (px * qy - py * qx)
-        if spread < total * LEAST_SPREAD_PX**2:
-            return math.nan, math.nan, math.nan
-        # Scale and rotation about the centre, as one complex factor.
-        scale, turn = along / spread, across / spread
-        for i in range(n):
-            px, py = x1[i, 0] - ax, x1[i, 1] - ay
-            rx = x2[i, 0] - bx - scale * px + turn * py
-            ry = x2[i, 1] - by - scale * py - turn * px
-            error2[i] = rx * rx + ry * ry
-        usual = max(median(error2) / 1.386, 1e-4)
+        p, q = z1 - np.average(z1, weights=weight), z2 - np.average(z2, weights=weight)
+        spread = float(weight @ np.abs(p) ** 2)
+        if spread < weight.sum() * LEAST_SPREAD_PX**2:
+            return None
+        factor = complex((weight * p.conj()) @ q) / spread
+        error2 = np.abs(q - factor * p) ** 2
+        usual = max(float(np.median(error2)) / 1.386, 1e-4)
         sigma = math.sqrt(usual / spread)
-        for i in range(n):
-            weight[i] = 1.0 / (1.0 + error2[i] / (4.0 * usual))
-    return scale, turn, sigma
-
-
-def rotation_of(vector: FloatArray) -> FloatArray:
-    """Return the rotation matrix of a rotation vector."""
-    angle = float(np.linalg.norm(vector))
-    if angle < 1e-12:
-        return np.eye(3)
-    x, y, z = vector / angle
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + math.sin(angle) * cross
-                      + (1.0 - math.cos(angle)) * (cross @ cross))
-
-
-SMALL_TURNS = np.stack([rotation_of(SMALL * axis) for axis in np.eye(3)])
-"""Rotations about the axes by the step of numerical derivatives."""
+        weight = 1.0 / (1.0 + error2 / (4.0 * usual))
+    growth = abs(factor) - 1.0
+    if not growth >= SURE * sigma:
+        return None
+    return Contact(seconds / growth, seconds * sigma / growth**2)
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:
@@ -197,10 +145,6 @@ def quaternion(rotation: FloatArray) -> FloatArray:
     angle = float(np.linalg.norm(vector))
     axis = vector / angle if angle > 1e-12 else np.zeros(3)
     return np.append(math.sin(0.5 * angle) * axis, math.cos(0.5 * angle))
-
-
-def _rays(x: FloatArray, inverse: FloatArray) -> FloatArray:
-    return np.column_stack((x, np.ones(len(x)))) @ inverse.T
 
 
 def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
@@ -219,45 +163,54 @@ def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
 
 def _pose_covariance(pose: FloatArray, rays: FloatArray, focal: float) -> FloatArray:
     """Return the covariance (5, 5) of the rotation and of the direction of a pose, in radians."""
-    matrix = np.cross(np.eye(3), pose[3]) @ pose[:3]
-    distances = focal * sampson_distances(matrix, rays[:2].T, rays[2:].T)
-    noise = max(float(np.median(distances)) / 0.6745, LEAST_NOISE_PX) / focal
-    return np.asarray(noise**2 * np.linalg.pinv(
-        rigid_information(pose, rays, (focal / LOSS_PX)**2)))
+    ones = np.ones((1, rays.shape[1]))
+    a, b = np.concatenate([rays[:2], ones]).T, np.concatenate([rays[2:], ones]).T
+    rotation, t = pose[:3], pose[3]
+    across = np.linalg.svd(t[None])[2][1:]
+    essential = _cross(t) @ rotation
+    changes = np.stack([*(_cross(t) @ _cross(axis) @ rotation for axis in np.eye(3)),
+                        *(_cross(axis) @ rotation for axis in across)])
+    lines2, lines1 = a @ essential.T, b @ essential
+    c = (b * lines2).sum(axis=1)
+    lines2[:, 2] = lines1[:, 2] = 0.0
+    q = (lines2**2).sum(axis=1) + (lines1**2).sum(axis=1) + 1e-18
+    # The Sampson distance is c / sqrt(q).
+    h = (c / q)[:, None, None]
+    slope = (b[:, :, None] * a[:, None, :]
+             - h * (lines2[:, :, None] * a[:, None, :] + b[:, :, None] * lines1[:, None, :]))
+    jacobian = slope.reshape(-1, 9) @ changes.reshape(5, 9).T / np.sqrt(q)[:, None]
+    return _covariance(focal * c / np.sqrt(q), focal * jacobian)
+
+
+def _cross(v: FloatArray) -> FloatArray:
+    return np.cross(np.eye(3), v)
 
 
 def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
                ) -> MotionPose | None:
     """Return the pose of a camera that only turned; None if that does not explain the points."""
-    rotation = np.eye(3)
+    weight, rotation = np.ones(len(rays1)), np.eye(3)
     for _ in range(ROUNDS):
-        residual = _turn_residual(rotation, rays1, rays2, focal)
-        jacobian = np.column_stack([
-            (_turn_residual(turn @ rotation, rays1, rays2, focal) - residual) / SMALL
-            for turn in SMALL_TURNS])
-        weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
-        normal = jacobian.T @ (weight[:, None] * jacobian)
-        step = -np.linalg.lstsq(normal, jacobian.T @ (weight * residual), rcond=None)[0]
-        rotation = rotation_of(step) @ rotation
-    residual = _turn_residual(rotation, rays1, rays2, focal)
-    if np.median(np.abs(residual)) > FIT_PX:
+        rotation = aligning_rotation(rays1, rays2, weight)
+        turned = rays1 @ rotation.T
+        turned /= turned[:, 2:]
+        residual = focal * (rays2 - turned)[:, :2]
+        weight = 1.0 / (1.0 + (residual**2).sum(axis=1) / LOSS_PX**2)
+    middle = float(np.median(np.abs(residual)))
+    if middle > FIT_PX:
         return None
-    covariance = _covariance(residual, jacobian) * len(rays1) / count
+    x, y = turned[:, 0], turned[:, 1]
+    one = np.ones_like(x)
+    jacobian = focal * np.stack([np.column_stack([-x * y, one + x * x, -y]),
+                                 np.column_stack([-one - y * y, x * y, x])], axis=1)
+    covariance = _covariance(residual.ravel(), jacobian.reshape(-1, 3)) * len(rays1) / count
     # A translation that the rotation has absorbed is of the size of what it leaves over.
-    absorbed = (float(np.median(np.abs(residual))) / focal)**2
-    return MotionPose(rotation, np.zeros(3),
-                      math.degrees(math.sqrt(np.trace(covariance) + absorbed)), 180.0)
-
-
-def _turn_residual(rotation: FloatArray, rays1: FloatArray, rays2: FloatArray, focal: float
-                   ) -> FloatArray:
-    turned = rays1 @ rotation.T
-    return np.asarray(focal * (rays2[:, :2] - turned[:, :2] / turned[:, 2:]).ravel())
+    return MotionPose(rotation, np.zeros(3), math.degrees(math.sqrt(
+        np.trace(covariance) + (middle / focal)**2)), 180.0)
 
 
 def _covariance(residual: FloatArray, jacobian: FloatArray) -> FloatArray:
     """Return the covariance of the parameters; the noise is that of the residuals' middle half."""
     sigma = max(float(np.median(np.abs(residual))) / 0.6745, LEAST_NOISE_PX)
     weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
-    normal = jacobian.T @ (weight[:, None] * jacobian)
-    return np.asarray(sigma**2 * np.linalg.pinv(normal))
+    return np.asarray(sigma**2 * np.linalg.pinv(jacobian.T @ (weight[:, None] * jacobian)))

@@ -3,6 +3,8 @@
 
 """Fixtures of several test folders: small rendered scenes, made once per run."""
 
+from pathlib import Path
+
 from hypothesis import settings
 import pytest
 
@@ -19,7 +21,7 @@ settings.load_profile('suite')
 
 
 @pytest.fixture(scope='session')
-def compiled(small_bag):
+def compiled(small_bag: tuple[Path, Truth]) -> None:
     """
     Compile once: what is compiled is kept on disk, and other processes find it there.
 
@@ -29,7 +31,7 @@ def compiled(small_bag):
 
 
 @pytest.fixture(scope='session')
-def small_bag(tmp_path_factory):
+def small_bag(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
     """Give a bag (mcap) of 16 small frames with two movers, and its truth."""
     folder = tmp_path_factory.mktemp('scenes') / 'two_movers'
     write_scene(folder, SceneOptions('two_movers', 16, SMALL))

@@ -19,8 +19,8 @@ PAGE = ROOT / 'docs' / 'ros.md'
 ROW = '| `tracking.max_tracks` |'
 """A row of the table of parameters."""
 MODULES = ('errors', 'arrays', 'resources', 'threads', 'heap', 'progress', 'compilation',
-           'decoding', 'settings', 'gdm', 'geometry', 'tracking', 'segmentation', 'notebook',
-           'pipeline', 'poses', 'masks', 'viz', 'msgs', 'warm_up', 'io', 'ros', 'view', 'batch',
+           'decoding', 'settings', 'gdm', 'geometry', 'tracking', 'segmentation', 'pipeline',
+           'notebook', 'poses', 'masks', 'viz', 'msgs', 'warm_up', 'io', 'ros', 'view', 'batch',
            'cli')
 TOOLS = ROOT / 'tools' / 'gdm_motion_seg_tools'
 TOOL_MODULES = ('datasets', 'synth', 'ros', 'bench', 'cli')

@@ -15,7 +15,7 @@ import uuid
 
 import dask
 from distributed import Client, LocalCluster, WorkerPlugin
-from distributed.comm import connect
+from distributed.comm.core import connect
 
 from gdm_motion_seg.batch.job import code_digest
 from gdm_motion_seg.batch.store import Store
@@ -143,7 +143,7 @@ def dashboard(client: Client) -> str:
     return f'dashboard: {client.dashboard_link}'
 
 
-class Quiet(WorkerPlugin):  # type: ignore[misc]
+class Quiet(WorkerPlugin):
     """Lets worker processes leave Ctrl-C to the command, and their logs to its sentences."""
 
     name = 'gdm-motion-seg-quiet'

@@ -86,7 +86,7 @@ class BatchRun:
         self.computed: list[str] = []
         self.started = time.monotonic()
         self._keys = {recording.name: job.key(recording) for recording in recordings}
-        self._tasks: dict[Future, _Task] = {}
+        self._tasks: dict['Future[Any]', _Task] = {}
         self._waiting: dict[str, set[int]] = {}
         """Parts of each long recording that are not segmented yet."""
         self._handed_out: dict[str, int] = {}
@@ -179,7 +179,7 @@ class BatchRun:
         self._tasks[future] = task
         self._queue.add(future)
 
-    def _take(self, future: Future) -> None:
+    def _take(self, future: 'Future[Any]') -> None:
         """Take what a future brings, and submit what follows from it."""
         task = self._tasks.pop(future, None)
         if task is None:
@@ -224,7 +224,7 @@ class BatchRun:
                     self._submit(_Task(recording, part))
             self._handed_out[name] = max(count, self._handed_out[name])
 
-    def _outcome(self, future: Future, task: _Task) -> Outcome | None:
+    def _outcome(self, future: 'Future[Any]', task: _Task) -> Outcome | None:
         """Return the outcome of a task; None if it is to be submitted again."""
         from distributed.scheduler import KilledWorker, NoWorkerError
         if future.status in ('cancelled', 'lost'):

@@ -76,7 +76,7 @@ P = ParamSpec('P')
 def _told(task: Callable[Concatenate[Job, P], Outcome]) -> Callable[Concatenate[Job, P], Outcome]:
     """Let a task return as an Outcome what cannot go better another time."""
     @wraps(task)
-    def run(job: Job, *args: P.args, **kwargs: P.kwargs) -> Outcome:
+    def run(job: Job, /, *args: P.args, **kwargs: P.kwargs) -> Outcome:
         if code_digest() != job.code:
             return Outcome(OTHER_CODE, f'the worker on {os.uname().nodename} has version '
                            f'{code_digest()} of gdm_motion_seg, this command {job.code}')

@@ -92,8 +92,9 @@ _OF_ROS = frozenset({'use_sim_time', 'start_type_description_service'})
 def _ros_parameters(document: Any) -> Mapping[str, Any] | None:
     if not isinstance(document, Mapping):
         return None
-    if isinstance(document.get('ros__parameters'), Mapping):
-        return document['ros__parameters']
+    parameters = document.get('ros__parameters')
+    if isinstance(parameters, Mapping):
+        return parameters
     found = (_ros_parameters(part) for part in document.values())
     return next((part for part in found if part is not None), None)
 

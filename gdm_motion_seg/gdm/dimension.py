@@ -145,9 +145,9 @@ def dimension_of_spectrum(sigma: FloatArray, epsilon: float) -> float:
     sigma = sigma[sigma > 0] / largest
     numerator = float((sigma ** epsilon).sum()) ** (1.0 / epsilon)
     if epsilon == 1.0:
-        return numerator
+        return float(numerator)
     delta = epsilon / (1.0 - epsilon)
-    return numerator / float((sigma ** delta).sum()) ** (1.0 / delta)
+    return float(numerator / float((sigma ** delta).sum()) ** (1.0 / delta))
 
 
 def dimension_derivative(sigma: FloatArray, epsilon: float) -> FloatArray:
@@ -163,7 +163,7 @@ def dimension_derivative(sigma: FloatArray, epsilon: float) -> FloatArray:
         delta = epsilon / (1.0 - epsilon)
         below = dimension * s ** (delta - 1.0) / (s ** delta).sum()
     above = dimension * s ** (epsilon - 1.0) / (s ** epsilon).sum()
-    return (above - below) / largest
+    return np.asarray((above - below) / largest)
 
 
 def cluster_dimensions(vectors: FloatArray, memberships: FloatArray, epsilon: float) -> FloatArray:
@@ -177,7 +177,7 @@ def p_norm(dimensions: FloatArray, p: float) -> float:
     largest = float(dimensions.max(initial=0.0))
     if largest == 0.0:
         return 0.0
-    return largest * float(((dimensions / largest) ** p).sum()) ** (1.0 / p)
+    return float(largest * float(((dimensions / largest) ** p).sum()) ** (1.0 / p))
 
 
 def p_norm_derivative(dimensions: FloatArray, p: float) -> FloatArray:
@@ -188,7 +188,7 @@ def p_norm_derivative(dimensions: FloatArray, p: float) -> FloatArray:
 
 def hard_memberships(labels: npt.NDArray[np.int64], n_clusters: int) -> FloatArray:
     """Encode labels as a membership matrix of zeros and ones; -1 belongs to no cluster."""
-    return (labels == np.arange(n_clusters)[:, None]).astype(np.float64)
+    return np.asarray((labels == np.arange(n_clusters)[:, None]).astype(np.float64))
 
 
 def _split(partition: npt.NDArray[np.generic], alpha: float | None,

@@ -43,29 +43,21 @@ def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -
 
 
 @kernel
-def add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
-    """Add sign v v^T to a Gram matrix, in place."""
-    d = len(vector)
-    for i in range(d):
-        f = sign * vector[i]
-        for j in range(d):
-            gram[i, j] += f * vector[j]
-
-
-@kernel
 def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
                     epsilon: float) -> FloatArray:
     """Compute the empirical dimension of each cluster of a hard partition."""
     d = vectors.shape[1]
-    grams = np.zeros((n_clusters, d, d))
-    for i in range(len(labels)):
-        if labels[i] >= 0:
-            add_square(grams[labels[i]], vectors[i], 1.0)
-    axes = np.empty((d, d))
-    values = np.empty(d)
-    off = np.empty(d)
+    gram, axes, values, off = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
     dims = np.zeros(n_clusters)
     for k in range(n_clusters):
-        eigensystem(grams[k], axes, values, off)
+        for i in range(d):
+            for j in range(i + 1):
+                gram[i, j] = 0.0
+        for n in range(len(labels)):
+            if labels[n] == k:
+                for i in range(d):
+                    for j in range(i + 1):
+                        gram[i, j] += vectors[n, i] * vectors[n, j]
+        eigensystem(gram, axes, values, off)
         dims[k] = dimension_of_eigenvalues(values, epsilon, 0.0)
     return dims

@@ -27,7 +27,7 @@ else:
         class _Base:
             """What is left of them without scikit-learn."""
 
-            def get_params(self, deep: bool = True) -> dict:
+            def get_params(self, deep: bool = True) -> dict[str, Any]:
                 """Return the parameters of the constructor."""
                 return {name: getattr(self, name) for name in _PARAMETERS}
 
@@ -43,7 +43,7 @@ _SETTINGS = tuple(s.name for s in settings_of(GdmConfig))
 _PARAMETERS = ('n_clusters', *_SETTINGS, 'random_state')
 
 
-class GlobalDimensionMinimization(_Base):
+class GlobalDimensionMinimization(_Base):  # type: ignore[misc]
     """
     Hybrid linear modelling: cluster vectors that lie near a union of linear subspaces.
 
@@ -133,7 +133,9 @@ class GlobalDimensionMinimization(_Base):
         except ImportError:
             return X
         few = self.n_clusters if isinstance(self.n_clusters, int) else 1
-        return validate_data(self, X, dtype=np.float64, ensure_min_samples=max(few, 1))
+        checked: npt.ArrayLike = validate_data(self, X, dtype=np.float64,
+                                               ensure_min_samples=max(few, 1))
+        return checked
 
 
 def _generator(random_state: Any) -> np.random.Generator:

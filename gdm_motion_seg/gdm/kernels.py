@@ -17,7 +17,7 @@ from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.gdm.eigenvalues import eigenvalues
-from gdm_motion_seg.gdm.empirical import add_square, dimension_of_eigenvalues, GRAM_FLOOR
+from gdm_motion_seg.gdm.empirical import dimension_of_eigenvalues, GRAM_FLOOR
 
 DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
@@ -132,7 +132,7 @@ def _p_norm(dims: FloatArray, p: float) -> float:
     total = 0.0
     for value in dims:
         total += (value / largest) ** p
-    return largest * total ** (1.0 / p)
+    return float(largest * total ** (1.0 / p))
 
 
 @kernel
@@ -226,6 +226,16 @@ def _project(column: FloatArray) -> None:
         shift = (total - 1.0) / count
     for k in range(n):
         column[k] = max(column[k] - shift, 0.0)
+
+
+@kernel
+def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
+    """Add sign v v^T to a Gram matrix, in place."""
+    d = len(vector)
+    for i in range(d):
+        f = sign * vector[i]
+        for j in range(d):
+            gram[i, j] += f * vector[j]
 
 
 @kernel
@@ -377,7 +387,7 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
                     changed: FloatArray) -> float:
     """Compute the empirical dimension of a cluster with one point more or less."""
     changed[:] = gram
-    add_square(changed, vector, sign)
+    _add_square(changed, vector, sign)
     eigenvalues(changed, work, values, off)
     return dimension_of_eigenvalues(values, epsilon, scale)
 
@@ -386,7 +396,7 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
 def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
     """Compute GD plus tie_weight times the sum of dimensions; power_sum adds (d-hat / D)^p."""
     cost = d * max(power_sum, 0.0) ** (1.0 / p)
-    return cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost
+    return float(cost + tie_weight * dimension_sum if tie_weight > 0.0 else cost)
 
 
 @kernel
@@ -424,7 +434,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
         counts[:] = 0
         for i in range(n):
             if labels[i] >= 0:
-                add_square(grams[labels[i]], vectors[i], 1.0)
+                _add_square(grams[labels[i]], vectors[i], 1.0)
                 counts[labels[i]] += 1
         stale = np.ones(n_clusters, np.bool_)
         total = 0.0
@@ -505,11 +515,11 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
                 if counts[own] == 0:
                     grams[own] = 0.0
                 else:
-                    add_square(grams[own], vector, -1.0)
+                    _add_square(grams[own], vector, -1.0)
                 stale[own] = True
             if target >= 0:
                 counts[target] += 1
-                add_square(grams[target], vector, 1.0)
+                _add_square(grams[target], vector, 1.0)
                 stale[target] = True
         if unmoved == n:
             return sweep + 1
@@ -576,7 +586,7 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
     values = np.empty(d)
     off = np.empty(d)
     for i in range(n):
-        add_square(grams[i], vectors[i], 1.0)
+        _add_square(grams[i], vectors[i], 1.0)
         dims[i] = 1.0 if vectors[i].any() else 0.0
     alive = n
     for merge in range(n - n_clusters):

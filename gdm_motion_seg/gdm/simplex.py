@@ -26,4 +26,4 @@ def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:
     counts = np.arange(1, array.shape[-2] + 1)[:, None]
     support = (descending * counts > excess).sum(axis=-2, keepdims=True)
     shift = np.take_along_axis(excess, support - 1, axis=-2) / support
-    return np.maximum(array - shift, 0.0)
+    return np.asarray(np.maximum(array - shift, 0.0))

@@ -78,8 +78,8 @@ def median(values: FloatArray) -> float:
         else:
             break
     if n % 2 == 1:
-        return a[middle]
+        return float(a[middle])
     below = a[0]
     for i in range(1, middle):
         below = max(below, a[i])
-    return 0.5 * (below + a[middle])
+    return float(0.5 * (below + a[middle]))

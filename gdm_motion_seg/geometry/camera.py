@@ -41,23 +41,12 @@ class Camera:
     @classmethod
     def guess(cls, image_size: tuple[int, int]) -> 'Camera':
         """
-        Camera of which only the image size is known.
+        Return the camera of which only the image size (width, height) is known.
 
-        Parameters
-        ----------
-        image_size : (width, height)
-            In pixels.
+        Its focal length is 1.2 times the longer side, its centre that of the image.
 
-        Returns
-        -------
-        Camera
-            Focal length 1.2 x the longer side, centre at the image centre, no distortion.
-
-        Examples
-        --------
         >>> Camera.guess((640, 480)).matrix.tolist()
         [[768.0, 0.0, 320.0], [0.0, 768.0, 240.0], [0.0, 0.0, 1.0]]
-
         """
         width, height = _image_size(image_size)
         focal = GUESSED_FOCAL * max(width, height)
@@ -112,49 +101,27 @@ class Camera:
 
     def rays(self, points: npt.ArrayLike) -> FloatArray:
         """
-        Directions in which the camera sees pixels.
+        Return the directions (N, 3), as (x, y, 1), in which the camera sees pixels (N, 2).
 
-        Parameters
-        ----------
-        points : (N, 2) array
-            Pixels of the distorted image.
-
-        Returns
-        -------
-        (N, 3) array
-            (x, y, 1) in the camera's frame. NaN for pixels where the lens model has no inverse
-            (outside of what it was calibrated for, or 90 degrees and more off the axis).
-
+        NaN for pixels where the lens model has no inverse (outside of what it was calibrated for,
+        or 90 degrees and more off the axis).
         """
         pixels = _pixel_array(points)
         homogeneous = np.ones((len(pixels), 3))
         homogeneous[:, :2] = pixels
         if not self.is_distorted or not len(pixels):
-            return homogeneous @ np.linalg.inv(self.matrix).T
+            return np.asarray(homogeneous @ np.linalg.inv(self.matrix).T)
         homogeneous[:, :2] = self._inverse_lens(pixels)
         bad = ~self._is_round_trip(homogeneous, pixels)
         homogeneous[bad] = np.nan
         return homogeneous
 
     def undistort(self, points: npt.ArrayLike) -> FloatArray:
-        """
-        Pixels that a camera with the same K and no lens distortion would see.
-
-        Parameters
-        ----------
-        points : (N, 2) array
-            Pixels of the distorted image.
-
-        Returns
-        -------
-        (N, 2) array
-            NaN where :meth:`rays` is.
-
-        """
+        """Return the pixels (N, 2) of a camera with the same K and no lens; NaN as in rays."""
         pixels = _pixel_array(points)
         if not self.is_distorted:
-            return pixels.copy()
-        return (self.rays(pixels) @ self.matrix.T)[:, :2]
+            return np.asarray(pixels.copy())
+        return np.asarray((self.rays(pixels) @ self.matrix.T)[:, :2])
 
     def _inverse_lens(self, pixels: FloatArray) -> FloatArray:
         source = pixels.reshape(-1, 1, 2)
@@ -163,7 +130,7 @@ class Camera:
         else:
             rays = cv2.undistortPointsIter(source, self.matrix, self.distortion, None, None,
                                            _CRITERIA)
-        return rays.reshape(-1, 2)
+        return np.asarray(rays.reshape(-1, 2))
 
     def _is_round_trip(self, rays: FloatArray, pixels: FloatArray) -> npt.NDArray[np.bool_]:
         """Whether the rays project back onto their pixels: OpenCV's inverses fail in silence."""
@@ -176,7 +143,7 @@ class Camera:
             safe[:, 2] = 1.0
             back = cv2.projectPoints(safe, zero, zero, self.matrix, self.distortion)[0]
         error = np.abs(back.reshape(-1, 2) - pixels).max(axis=1)
-        return finite & (error < _ROUND_TRIP_PX)
+        return np.asarray(finite & (error < _ROUND_TRIP_PX))
 
 
 def _numbers(name: str, values: npt.ArrayLike) -> FloatArray:

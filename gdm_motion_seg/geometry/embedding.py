@@ -71,7 +71,7 @@ def normalize_image_points(points: FloatArray, image_size: tuple[int, int]) -> F
     the spread of each point set, doubled the segmentation error where it was tried.
     """
     width, height = image_size
-    return (points - np.array([0.5 * width, 0.5 * height])) / (0.5 * width)
+    return np.asarray((points - np.array([0.5 * width, 0.5 * height])) / (0.5 * width))
 
 
 def pixel_unit(image_size: tuple[int, int]) -> float:

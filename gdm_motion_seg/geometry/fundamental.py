@@ -71,66 +71,21 @@ class Frame(NamedTuple):
 
     def to_pixels(self, f: FloatArray) -> FloatArray:
         """Return an F of these coordinates in pixels."""
-        return _rank_two(self.second.T @ f @ self.first)
-
-    def from_pixels(self, f: FloatArray) -> FloatArray:
-        """Return the part of rank two of an F in pixels in these coordinates."""
-        return _rank_two(np.linalg.inv(self.second).T @ f @ np.linalg.inv(self.first))
+        return rank_two(self.second.T @ f @ self.first)
 
     def eight_point(self, weights: FloatArray) -> FloatArray:
         """Return the linear fit."""
         v = kronecker_embedding(self.points[:2].T, self.points[2:].T)
         _, vectors = np.linalg.eigh((v * weights[:, None]).T @ v)
-        return _rank_two(vectors[:, 0].reshape(3, 3))
-
-    def refine(self, f: FloatArray, weights: FloatArray, loss: float, iterations: int,
-               tolerance: float) -> None:
-        """Minimise the Cauchy loss of the Sampson distances, in place."""
-        _minimise(f, self.points, weights, loss * loss, iterations, tolerance)
+        return rank_two(vectors[:, 0].reshape(3, 3))
 
     def refine_at_own_scale(self, f: FloatArray, unit: float) -> float:
         """Refine twice, in place, each time at the scale of the residuals; return the last."""
         ones = np.ones(self.points.shape[1])
         for _ in range(2):
             loss = LOSS_SIGMAS * noise_scale(_sampson(f, self.points), unit, 1, 7)
-            self.refine(f, ones, loss, 20, 1e-3)
+            minimise(f, self.points, ones, loss * loss, 20, 1e-3)
         return noise_scale(_sampson(f, self.points), unit, 1, 7)
-
-
-def fit_fundamental(x1: FloatArray, x2: FloatArray) -> FloatArray:
-    """
-    Fit F to (N, 2) pixels, N >= 8, by the normalised eight-point algorithm.
-
-    The result is finite for finite points, even where the points (all equal, on a line, on a
-    plane) do not determine F; then it is one of many. (Hartley, In defence of the eight-point
-    algorithm, PAMI 1997.)
-    """
-    a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    ones = np.ones(len(a1))
-    frame = Frame.of(a1, a2, ones)
-    return frame.to_pixels(frame.eight_point(ones))
-
-
-def refine_fundamental(fundamental: FloatArray, x1: FloatArray, x2: FloatArray,
-                       weights: FloatArray | None = None, loss_px: float = LEAST_SQUARES,
-                       iterations: int = 50, tolerance: float = 1e-9) -> FloatArray:
-    """
-    Minimise the Cauchy loss of the Sampson distances over all F of rank two and unit norm.
-
-    Levenberg-Marquardt from ``fundamental`` on (N, 2) pixels, N >= 7; ``loss_px`` is the scale c
-    of the loss c^2 log(1 + r^2 / c^2). The cost of the result is never higher than that of the
-    start (of its part of rank two).
-    """
-    a1, a2 = checked_points(x1, x2, 7)
-    w = np.ones(len(a1)) if weights is None else np.ascontiguousarray(weights, np.float64)
-    frame, start = Frame.of(a1, a2, w), _rank_two(fundamental)
-    f = frame.from_pixels(start)
-    frame.refine(f, w, loss_px * frame.scale, iterations, tolerance)
-    found = frame.to_pixels(f)
-    # Between views of very different scale, rounding may cost more than was gained.
-    before, after = (w @ np.log1p((sampson_distances(g, a1, a2) / loss_px) ** 2)
-                     for g in (start, found))
-    return found if after <= before else start
 
 
 def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> FloatArray:
@@ -150,12 +105,12 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> Float
     if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * len(a1):
         start = cv2.findFundamentalMat(points[:2].T, points[2:].T, cv2.FM_LMEDS)[0]
         if start is not None and np.isfinite(start).all():
-            other = _rank_two(start[:3])
+            other = rank_two(start[:3])
             other_noise = frame.refine_at_own_scale(other, unit)
             if other_noise < noise:
                 f, noise = other, other_noise
-    inliers = (_sampson(f, points) < INLIER_SIGMAS * noise) * 1.0
-    frame.refine(f, inliers, LEAST_SQUARES * frame.scale, 20, 1e-5)
+    inliers = (_sampson(f, points) < INLIER_SIGMAS * noise).astype(np.float64)
+    minimise(f, points, inliers, (LEAST_SQUARES * frame.scale) ** 2, 20, 1e-5)
     return frame.to_pixels(f)
 
 
@@ -198,7 +153,7 @@ def checked_points(x1: FloatArray, x2: FloatArray,
     return a1, a2
 
 
-def _rank_two(matrix: FloatArray) -> FloatArray:
+def rank_two(matrix: FloatArray) -> FloatArray:
     """Return the nearest matrix of rank two in the Frobenius norm, at unit norm."""
     u, s, vt = np.linalg.svd(matrix)
     return _unit_norm((u[:, :2] * s[:2]) @ vt[:2])
@@ -258,7 +213,7 @@ def _cofactors(f: FloatArray, cofactor: FloatArray) -> float:
         for j in range(3):
             c, d = (j + 1) % 3, (j + 2) % 3
             cofactor[i, j] = f[a, c] * f[b, d] - f[a, d] * f[b, c]
-    return f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2]
+    return float(f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2])
 
 
 @kernel
@@ -273,8 +228,8 @@ def _unit(v: FloatArray) -> float:
 
 
 @kernel
-def _minimise(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: float,
-              iterations: int, tolerance: float) -> None:
+def minimise(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: float,
+             iterations: int, tolerance: float) -> None:
     """
     Minimise the Sampson cost over F of rank two and unit norm by Levenberg-Marquardt, in place.
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, kernel, reordered_kernel
-from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 
 CAUCHY_PRECISION = 0.25
@@ -114,12 +113,10 @@ def entries(e: FloatArray) -> tuple[float, ...]:
 
 
 @inlined
-def _product(d: tuple[float, ...], s0: float, s1: float, x: float, y: float, u: float, v: float,
-             r0: float, r1: float) -> float:
-    """Multiply dE with the derivative of the distance, entry by entry."""
-    return (s0 * (d[0] * x + d[1] * y + d[2]) + s1 * (d[3] * x + d[4] * y + d[5])
-            + d[6] * x + d[7] * y + d[8]
-            - r0 * (d[0] * u + d[3] * v + d[6]) - r1 * (d[1] * u + d[4] * v + d[7]))
+def _product(d: tuple[float, ...], m: tuple[float, ...]) -> float:
+    """Multiply dE with the derivative of the distance by E, the last entry of which is 1."""
+    return (d[0] * m[0] + d[1] * m[1] + d[2] * m[2] + d[3] * m[3] + d[4] * m[4] + d[5] * m[5]
+            + d[6] * m[6] + d[7] * m[7] + d[8])
 
 
 @reordered_kernel
@@ -146,11 +143,10 @@ def _normal_equations(e: FloatArray, de: FloatArray, points: FloatArray, loss: F
         loss[n] = large
         scale = weight[n] * precision[n] / (q * large)
         s0, s1, r0, r1 = u - l0 * h, v - l1 * h, m0 * h, m1 * h
-        j0 = _product(d0, s0, s1, x, y, u, v, r0, r1)
-        j1 = _product(d1, s0, s1, x, y, u, v, r0, r1)
-        j2 = _product(d2, s0, s1, x, y, u, v, r0, r1)
-        j3 = _product(d3, s0, s1, x, y, u, v, r0, r1)
-        j4 = _product(d4, s0, s1, x, y, u, v, r0, r1)
+        m = (s0 * x - u * r0, s0 * y - u * r1, s0, s1 * x - v * r0, s1 * y - v * r1, s1, x - r0,
+             y - r1)
+        j0, j1, j2 = _product(d0, m), _product(d1, m), _product(d2, m)
+        j3, j4 = _product(d3, m), _product(d4, m)
         w0, w1, w2, w3, w4 = scale * j0, scale * j1, scale * j2, scale * j3, scale * j4
         b0 += w0 * c
         b1 += w1 * c
@@ -310,27 +306,6 @@ def refine_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precis
     return cost
 
 
-@kernel
-def rigid_information(motion: FloatArray, rays: FloatArray, precision: float) -> FloatArray:
-    """
-    Return J^T W J (5, 5) of three turns and two directions across t, in units of the distances.
-
-    J are the derivatives of the Sampson distances, W the Cauchy weights at that ``precision``.
-    """
-    n = rays.shape[1]
-    points, loss, equations = np.empty((6, n)), np.empty(n), np.zeros((6, 5))
-    points[:4], points[4], points[5] = rays, precision, 1.0
-    e, de, uv, turned = np.empty((3, 3)), np.empty((5, 3, 3)), np.empty((2, 3)), np.empty((3, 3))
-    essential(motion, e)
-    _derivatives(motion, uv, turned, de)
-    _normal_equations(e, de, points, loss, equations, equations[5])
-    information = np.empty((5, 5))
-    for i in range(5):
-        for j in range(5):
-            information[i, j] = equations[max(i, j), min(i, j)] / precision
-    return information
-
-
 @reordered_kernel
 def rigid_cost(motion: FloatArray, rays: FloatArray, precision: FloatArray, cost: FloatArray,
                mirrored: FloatArray) -> None:
@@ -373,39 +348,22 @@ def face_forward(motion: FloatArray, cost: FloatArray, mirrored: FloatArray, mem
 
 @kernel
 def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
-    """Write the rotation that best turns the first rays into the second (Wahba's problem)."""
-    b = np.zeros((3, 3))
+    """Write the rotation that explains the flow of the rays best, to first order of the flow."""
+    jtj, w, j = np.zeros((3, 3)), np.zeros(3), np.empty((2, 3))
     for n in range(rays.shape[1]):
-        x, y, u, v = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
-        w = 1.0 / math.sqrt((1.0 + x * x + y * y) * (1.0 + u * u + v * v))
-        b[0, 0] += w * u * x
-        b[0, 1] += w * u * y
-        b[0, 2] += w * u
-        b[1, 0] += w * v * x
-        b[1, 1] += w * v * y
-        b[1, 2] += w * v
-        b[2, 0] += w * x
-        b[2, 1] += w * y
-        b[2, 2] += w
-    # Horn: the quaternion is the top eigenvector of a 4 x 4 matrix (JOSA A, 1987).
-    h, axes, values, off = np.empty((4, 4)), np.empty((4, 4)), np.empty(4), np.empty(4)
-    h[0, 0] = b[0, 0] + b[1, 1] + b[2, 2]
+        x, y = rays[0, n], rays[1, n]
+        j[0, 0], j[0, 1], j[0, 2] = -x * y, 1.0 + x * x, -y
+        j[1, 0], j[1, 1], j[1, 2] = -1.0 - y * y, x * y, x
+        for row in range(2):
+            for i in range(3):
+                w[i] += j[row, i] * (rays[2 + row, n] - rays[row, n])
+                for k in range(i + 1):
+                    jtj[i, k] += j[row, i] * j[row, k]
     for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        h[i + 1, 0] = b[k, j] - b[j, k]
-        h[i + 1, i + 1] = b[i, i] - b[j, j] - b[k, k]
-        h[max(i, j) + 1, min(i, j) + 1] = b[i, j] + b[j, i]
-    eigensystem(h, axes, values, off)
-    top = 0
-    for i in range(1, 4):
-        if values[i] > values[top]:
-            top = i
-    q, v = axes[top, 0], axes[top]
-    for i in range(3):
-        j, k = (i + 1) % 3, (i + 2) % 3
-        rotation[i, i] = 2.0 * (q * q + v[i + 1] * v[i + 1]) - 1.0
-        rotation[j, i] = 2.0 * (v[i + 1] * v[j + 1] + q * v[k + 1])
-        rotation[i, j] = 2.0 * (v[i + 1] * v[j + 1] - q * v[k + 1])
+        jtj[i, i] += 1e-9
+    cholesky_inplace(jtj)
+    cholesky_solve_inplace(jtj, w)
+    _turn(np.eye(3), w[0], w[1], w[2], rotation)
 
 
 @kernel

@@ -147,8 +147,8 @@ def _fitted(image: npt.NDArray[np.uint8], size: tuple[int, int]) -> npt.NDArray[
         image = cv2.resize(image, (max(1, int(width * shrink)), max(1, int(height * shrink))),
                            interpolation=cv2.INTER_AREA)
         height, width = image.shape[:2]
-    return cv2.copyMakeBorder(image, 0, size[1] - height, 0, size[0] - width,
-                              cv2.BORDER_REPLICATE if shrink == 1.0 else cv2.BORDER_CONSTANT)
+    border = cv2.BORDER_REPLICATE if shrink == 1.0 else cv2.BORDER_CONSTANT
+    return np.asarray(cv2.copyMakeBorder(image, 0, size[1] - height, 0, size[0] - width, border))
 
 
 class _H264:

@@ -213,9 +213,9 @@ def smooth_edges(values: FloatImage, lab: ByteImage, reach: float, edge: float,
 
 @kernel
 def _difference(lab: ByteImage, y: int, x: int, v: int, u: int) -> int:
-    return (abs(np.int64(lab[y, x, 0]) - np.int64(lab[v, u, 0]))
-            + abs(np.int64(lab[y, x, 1]) - np.int64(lab[v, u, 1]))
-            + abs(np.int64(lab[y, x, 2]) - np.int64(lab[v, u, 2])))
+    return int(abs(np.int64(lab[y, x, 0]) - np.int64(lab[v, u, 0]))
+               + abs(np.int64(lab[y, x, 1]) - np.int64(lab[v, u, 1]))
+               + abs(np.int64(lab[y, x, 2]) - np.int64(lab[v, u, 2])))
 
 
 @kernel

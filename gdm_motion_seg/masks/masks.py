@@ -264,7 +264,7 @@ def _votes(frame: _Frame) -> FloatImage:
     odds = np.log((count[1] + NO_VOTE * math.exp(LEAN_STATIC)) / (count[0] + NO_VOTE))
     shown = frame.shown.region > 0
     odds[shown] = np.maximum(odds[shown], np.minimum(frame.nats[shown], 2.0))
-    return odds
+    return np.asarray(odds)
 
 
 def _near_bodies(frame: _Frame) -> ByteImage:

@@ -77,6 +77,6 @@ def rows_from_cloud(message: Any) -> Rows:
     try:
         dtype = np.dtype({'names': names, 'formats': formats, 'offsets': offsets,
                           'itemsize': int(message.point_step)})
-        return np.ndarray((count,), dtype, buffer=message.data)
+        return np.asarray(np.ndarray((count,), dtype, buffer=message.data))
     except (TypeError, ValueError) as error:
         raise InputError(f'the fields of the cloud contradict each other: {error}') from None

@@ -18,7 +18,6 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.decoding import decode
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.msgs import cv_bridge_adapter
 from gdm_motion_seg.tracking.config import TrackingConfig
@@ -122,7 +121,7 @@ def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
 
 
 def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:
-    return cv2.cvtColor(pixels, code)
+    return np.asarray(cv2.cvtColor(pixels, code))
 
 
 def _quoted(text: str, limit: int = 40) -> str:
@@ -137,6 +136,7 @@ def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     The file's own header is checked first, so that a small message cannot ask for much memory or
     time.
     """
+    from gdm_motion_seg.decoding import decode  # a camera of raw images does not need it
     image = decode(bytes(message.data), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION,
                    max_pixels)
     return np.asarray(image, np.uint8)

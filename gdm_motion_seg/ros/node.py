@@ -106,7 +106,7 @@ class MotionSegNode(LifecycleNode):
         return topic + '/compressed'
 
     @property
-    def _image_type(self) -> type:
+    def _image_type(self) -> Any:
         return CompressedImage if self.config.image_transport == 'compressed' else Image
 
     @property

@@ -17,7 +17,6 @@ from rclpy.parameter import Parameter
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.removed import why_removed
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.settings import Setting, settings_of, with_flat
 from gdm_motion_seg.tracking.image import GreyImage
@@ -164,9 +163,12 @@ def _refuse_unknown(node: Node, known: set[str]) -> None:
     ROS ignores both in silence; a robot would then run with the default.
     """
     for name in node._parameter_overrides:
+        if name in known or name.startswith(_STANDARD):
+            continue
+        from gdm_motion_seg.ros.removed import why_removed  # for old parameter files alone
         if reason := why_removed(name):
             node.get_logger().warning(f'{reason}; its value is ignored')
-        elif name not in known and not name.startswith(_STANDARD):
+        else:
             near = get_close_matches(name, known, 1)
             hint = f'; did you mean {near[0]!r}?' if near else ''
             raise InputError(f'there is no parameter called {name!r}{hint}')

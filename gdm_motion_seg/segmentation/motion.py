@@ -153,7 +153,7 @@ def flow_homography(flow: FloatArray, camera: Camera) -> FloatArray:
     back = np.array([[1.0 - h[1], -h[2], -h[0]], [-h[4], 1.0 - h[5], -h[3]], [h[6], h[7], 1.0]])
     k = camera.matrix
     homography = k @ np.linalg.inv(back) @ np.linalg.inv(k)
-    return homography / homography[2, 2]
+    return np.asarray(homography / homography[2, 2])
 
 
 def body_motion(pair: Correspondences, members: IntArray, motion_id: int,

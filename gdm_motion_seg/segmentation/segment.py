@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.gdm.dimension import global_dimension
+from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.fundamental import sampson_distances
@@ -19,7 +19,6 @@ from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
 from gdm_motion_seg.segmentation.motion import estimate_motion
-from gdm_motion_seg.segmentation.paper import partition_as_in_paper
 from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.solver import Partition, Solver
@@ -86,6 +85,8 @@ def segment_correspondences(correspondences: Correspondences,
         found, was_short = _search(correspondences, problem, config, rng, camera, deadline)
         labels, costs, value = _answer(problem, found, Weights())
     else:
+        # Imported here: only these methods need the engine of the paper.
+        from gdm_motion_seg.segmentation.paper import partition_as_in_paper
         labels = partition_as_in_paper(np.ascontiguousarray(problem.vectors.T), config, rng)
     answer = _describe(correspondences, problem, labels, costs, config, camera)
     answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start)
@@ -180,8 +181,9 @@ def _describe(c: Correspondences, problem: Problem, labels: IntArray, costs: Flo
             distances[k] = sampson_distances(motion.fundamental, c.x1, c.x2)
     residuals = np.where(labels >= 0, distances[np.maximum(labels, 0), np.arange(len(c))],
                          distances.min(axis=0))
-    value = global_dimension(problem.vectors.T, labels, config.gdm.epsilon, config.gdm.p) \
-        if n_motions else math.nan
+    dimensions = hard_dimensions(np.ascontiguousarray(problem.vectors.T), labels, n_motions,
+                                 config.gdm.epsilon)
+    value = float(np.linalg.norm(dimensions, config.gdm.p)) if n_motions else math.nan
     return MotionSegmentation(
         labels, motions, residuals, _margins(labels, costs),
         reason='' if n_motions else 'no motion has more points than chance would give it',

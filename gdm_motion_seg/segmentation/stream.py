@@ -21,7 +21,6 @@ from gdm_motion_seg.segmentation.naming import Names
 from gdm_motion_seg.segmentation.bodies import Partition, partition
 from gdm_motion_seg.segmentation.result import (
     FIRST_BODY, MotionSegmentation, NEW, OUTLIER, WORLD)
-from gdm_motion_seg.segmentation.segment import segment_correspondences
 from gdm_motion_seg.segmentation.world import WorldEstimator
 from gdm_motion_seg.tracking.window import Window
 
@@ -82,6 +81,8 @@ class StreamSegmenter:
 
     def _segment_pair(self, window: Window, stamp: int, camera: Camera) -> MotionSegmentation:
         """Segment the pair alone: with a given number of motions, or by a method of the paper."""
+        # Imported here: without these settings the search on single pairs is not needed.
+        from gdm_motion_seg.segmentation.segment import segment_correspondences
         answer = segment_correspondences(window.pair, self.config, self._seed + self._windows,
                                          camera=camera)
         if not answer.motions:

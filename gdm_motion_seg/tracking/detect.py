@@ -108,10 +108,10 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
               min(int(x / region), count.shape[1] - 1)] += 1
     first, strength, pixel, cell = _corners_by_region(response, least, blocked, fine, region,
                                                       count.shape)
-    counts, left, free = count.ravel(), np.diff(first), blocked.ravel()
+    counts, left, free = count.ravel(), first[1:] - first[:-1], blocked.ravel()
     chosen, order = np.empty((room, 2), np.float32), np.empty(len(left), np.int64)
     found, limit = 0, 1
-    while found < room and left.any():
+    while found < room and left.max() > 0:
         n_round = 0
         for r in range(len(left)):
             if left[r] > 0 and counts[r] < limit:
@@ -123,15 +123,24 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
                     counts[r] += 1
                     order[n_round] = first[r]
                     n_round += 1
-        taken = order[:n_round]
         if n_round > room - found:
-            # The last round has room for the strongest only.
-            taken = taken[np.argsort(-strength[taken], kind='mergesort')[:room - found]]
-        for i in taken:
+            _strongest_to_front(order[:n_round], strength, room - found)
+        for i in order[:min(n_round, room - found)]:
             chosen[found, 0], chosen[found, 1] = pixel[i] % width, pixel[i] // width
             found += 1
         limit += 1
     return chosen[:found]
+
+
+@kernel
+def _strongest_to_front(order: IntArray, strength: Points, count: int) -> None:
+    """Bring the strongest corners to the front, in place; a sort takes a second to compile."""
+    for k in range(count):
+        best = k
+        for i in range(k + 1, len(order)):
+            if strength[order[i]] > strength[order[best]]:
+                best = i
+        order[k], order[best] = order[best], order[k]
 
 
 @kernel

@@ -50,7 +50,7 @@ class History:
 
     def at(self, row: int) -> Points:
         """Return the positions in one of the remembered frames."""
-        return self._positions[row]
+        return np.asarray(self._positions[row])
 
     def frame_before(self, stamp: int, seconds: float) -> int | None:
         """Return the row of the frame that lies nearest to so many seconds before a time."""

@@ -46,7 +46,7 @@ class GreyConverter:
         if image.ndim == 2 or image.shape[2] == 1:
             return np.array(image.reshape(image.shape[:2]), np.uint8, order='C')
         code = cv2.COLOR_BGR2GRAY if image.shape[2] == 3 else cv2.COLOR_BGRA2GRAY
-        return cv2.cvtColor(np.asarray(image, np.uint8), code)
+        return np.asarray(cv2.cvtColor(np.asarray(image, np.uint8), code))
 
     def _to_8_bit(self, image: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
         sample = image[::4, ::4]
@@ -57,8 +57,8 @@ class GreyConverter:
             self._range = (max(0.0, low - margin), high + margin)
         low, high = self._range
         scale = 255.0 / (high - low)
-        return cv2.convertScaleAbs(np.maximum(image, np.uint16(low)), alpha=scale,
-                                   beta=-low * scale)
+        return np.asarray(cv2.convertScaleAbs(np.maximum(image, np.uint16(low)), alpha=scale,
+                                              beta=-low * scale))
 
 
 def check_image(image: npt.NDArray[np.generic], max_pixels: int) -> None:

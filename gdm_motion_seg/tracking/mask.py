@@ -7,7 +7,6 @@ from pathlib import Path
 
 import cv2
 
-from gdm_motion_seg.decoding import decode_file
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.tracking.image import GreyImage
 
@@ -27,6 +26,7 @@ def load_mask(path: str) -> GreyImage | None:
 
 def read_mask(path: str) -> GreyImage:
     """Read a mask image, or raise an InputError that says why it is none."""
+    from gdm_motion_seg.decoding import decode_file  # most robots have no mask
     try:
         if not Path(path).is_file():
             raise InputError(f'there is no file {path[:200]!r}')

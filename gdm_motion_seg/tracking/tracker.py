@@ -229,8 +229,8 @@ def _size(image: GreyImage) -> tuple[int, int]:
 def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     x, y = points.T
     # Comparisons with NaN are false, so that it is outside.
-    return (x >= BORDER) & (y >= BORDER) & (x <= shape[1] - 1 - BORDER) & (
-        y <= shape[0] - 1 - BORDER)
+    return np.asarray((x >= BORDER) & (y >= BORDER) & (x <= shape[1] - 1 - BORDER)
+                      & (y <= shape[0] - 1 - BORDER))
 
 
 def _at_most(grey: GreyImage, side: int) -> GreyImage:
@@ -238,10 +238,10 @@ def _at_most(grey: GreyImage, side: int) -> GreyImage:
     if factor >= 1.0:
         return grey
     height, width = (max(MIN_SIDE, round(factor * n)) for n in grey.shape)
-    return cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA))
 
 
 def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:
     if mask is None or mask.shape == grey.shape:
         return mask
-    return cv2.resize(mask, (grey.shape[1], grey.shape[0]), interpolation=cv2.INTER_NEAREST)
+    return np.asarray(cv2.resize(mask, grey.shape[::-1], interpolation=cv2.INTER_NEAREST))

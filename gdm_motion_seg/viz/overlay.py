@@ -23,7 +23,7 @@ from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, OUTLIER, WORLD
 from gdm_motion_seg.tracking.image import check_array
 from gdm_motion_seg.viz.colors import Bgr, is_second_round, motion_bgr
-from gdm_motion_seg.viz.raster import draw_lines, draw_region, stamp
+from gdm_motion_seg.viz.raster import draw_region, stamp
 
 Image = npt.NDArray[np.uint8]
 Instances = npt.NDArray[np.int32]
@@ -40,6 +40,10 @@ TINT = 0.30
 """Share of the body's colour inside of its outline."""
 MAX_BODY_LINES = 6
 """Bodies that the legend lists; it counts the others."""
+SHIFT = 4
+"""Bits of the fraction of a pixel in coordinates of lines."""
+FAR_PX = 30_000.0
+"""Ends of lines beyond this are cut: OpenCV counts in 32 bits."""
 WHITE: Bgr = (255, 255, 255)
 BLACK: Bgr = (0, 0, 0)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
@@ -153,9 +157,9 @@ def to_bgr(image: npt.NDArray[np.generic]) -> Image:
     if pixels.dtype != np.uint8:
         pixels = cv2.normalize(pixels, None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U)
     if pixels.ndim == 2:
-        return cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR)
+        return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_GRAY2BGR))
     if pixels.shape[2] == 4:
-        return cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR)
+        return np.asarray(cv2.cvtColor(pixels, cv2.COLOR_BGRA2BGR))
     return np.array(pixels, np.uint8)
 
 
@@ -235,7 +239,9 @@ def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body
                  scale: float) -> None:
     """Draw a body's tracks: where they come from as a thin line, where they are as a dot."""
     now, colour, radius = points.x2[members], _ink(body), 1.6 * scale
-    draw_lines(canvas, points.x1[members], now, max(1.0, 0.7 * scale), colour)
+    ends = np.clip(np.stack([points.x1[members], now], axis=1), -FAR_PX, FAR_PX)
+    cv2.polylines(canvas, np.rint(ends * 2**SHIFT).astype(np.int32), False, colour.tolist(),
+                  max(1, round(0.7 * scale)), cv2.LINE_AA, SHIFT)
     stamp(canvas, now, _disc(radius), colour)
     if is_second_round(body):
         stamp(canvas, now, _disc(0.3 * radius), np.zeros(3, np.uint8))

@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Drawing of many like things in one call: dots, thin lines, tinted regions.
+Drawing of many like things in one call: dots and tinted regions.
 
-OpenCV draws line after line, and thick smooth outlines slowly. These loops need a fraction of the
+OpenCV draws dot after dot, and thick smooth outlines slowly. These loops need a fraction of the
 time and do not hold Python's lock.
 """
-
-import math
 
 import numpy as np
 import numpy.typing as npt
@@ -47,57 +45,6 @@ def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> No
             if 0 <= u < width and 0 <= v < height:
                 for c in range(3):
                     canvas[v, u, c] = colour[c]
-
-
-@kernel
-def draw_lines(canvas: Image, start: FloatArray, end: FloatArray, thickness: float,
-               colour: Image) -> None:
-    """
-    Draw straight lines with smooth edges.
-
-    Parameters
-    ----------
-    canvas : (H, W, 3) array
-        The picture, drawn on in place.
-    start, end : (N, 2) arrays
-        Ends of the lines in pixels; they may lie outside of the picture.
-    thickness : float
-        In pixels.
-    colour : (3,) array
-        Blue, green, red.
-
-    """
-    for n in range(len(start)):
-        x1, y1, x2, y2 = start[n, 0], start[n, 1], end[n, 0], end[n, 1]
-        dx, dy = x2 - x1, y2 - y1
-        if not abs(dx) + abs(dy) < 1e9:
-            continue
-        if abs(dx) >= abs(dy):
-            _draw_line(canvas, x1, y1, x2, y2, thickness, colour)
-        else:
-            _draw_line(canvas.transpose(1, 0, 2), y1, x1, y2, x2, thickness, colour)
-
-
-@kernel
-def _draw_line(canvas: Image, x1: float, y1: float, x2: float, y2: float, thickness: float,
-               colour: Image) -> None:
-    """Draw a line that is flatter than 45 degrees: every column has a short run of pixels."""
-    height, width = canvas.shape[:2]
-    if x2 < x1:
-        x1, y1, x2, y2 = x2, y2, x1, y1
-    slope = (y2 - y1) / (x2 - x1) if x2 > x1 else 0.0
-    # A line of this thickness across has this height within a column.
-    half = 0.5 * thickness * math.sqrt(1.0 + slope * slope)
-    first, last = int(math.ceil(max(x1, 0.0))), int(math.floor(min(x2, width - 1.0)))
-    for u in range(first, last + 1):
-        middle = y1 + slope * (u - x1)
-        low, high = max(0.0, math.ceil(middle - half - 0.5)), min(
-            height - 1.0, math.floor(middle + half + 0.5))
-        for v in range(int(low), int(high) + 1):
-            share = min(1.0, half + 0.5 - abs(v - middle))
-            for c in range(3):
-                old = float(canvas[v, u, c])
-                canvas[v, u, c] = np.uint8(old + share * (colour[c] - old) + 0.5)
 
 
 @kernel

@@ -3,6 +3,8 @@
 
 """Recordings and clusters that are small enough for a test."""
 
+from collections.abc import Iterator
+from pathlib import Path
 import shutil
 
 import pytest
@@ -12,7 +14,7 @@ from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 
 @pytest.fixture(scope='session')
-def tiny_bags(tmp_path_factory):
+def tiny_bags(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with three short bags."""
     folder = tmp_path_factory.mktemp('tiny')
     for i in range(3):
@@ -22,7 +24,7 @@ def tiny_bags(tmp_path_factory):
 
 
 @pytest.fixture(scope='session')
-def long_bag(tmp_path_factory):
+def long_bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a bag of ten seconds, at a low rate so that it is quick."""
     folder = tmp_path_factory.mktemp('long') / 'long'
     write_scene(folder, SceneOptions('small_mover', 150, SIZE, fps=15.0))
@@ -31,7 +33,7 @@ def long_bag(tmp_path_factory):
 
 
 @pytest.fixture
-def in_process_scheduler():
+def in_process_scheduler() -> Iterator[str]:
     """Give the address of a scheduler with two workers that are threads of this process."""
     distributed = pytest.importorskip('distributed')
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,

@@ -3,7 +3,10 @@
 
 """Settings with which a batch is quick enough for a test."""
 
-from gdm_motion_seg.batch.job import make_job
+from pathlib import Path
+from typing import Any
+
+from gdm_motion_seg.batch.job import Job, make_job
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.settings import with_flat
 
@@ -13,6 +16,6 @@ FLAGS = [word for name, value in SETTINGS.items() for word in ('--set', f'{name}
 SIZE = (160, 120)
 
 
-def small_job(out, **values):
+def small_job(out: Path | str, **values: Any) -> Job:
     """Return a job with settings that make it fast."""
     return make_job(str(out), with_flat(NodeConfig(), SETTINGS), run='test', **values)

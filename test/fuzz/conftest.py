@@ -4,6 +4,8 @@
 """The count of fuzz inputs: those that were taken and those that were refused."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,11 @@ TAKEN, REFUSED = 'fuzz inputs taken', 'fuzz inputs refused'
 class Trial:
     """Hands inputs to a function; only this package's own errors may come out of it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         """Begin at nothing."""
-        self.counts = Counter()
+        self.counts: Counter[str] = Counter()
 
-    def __call__(self, function, *arguments):
+    def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the function's result, or None if it refused its input with a sentence."""
         try:
             result = function(*arguments)
@@ -32,16 +34,16 @@ class Trial:
 
 
 @pytest.fixture()
-def trial(request):
+def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     """Give the counter of one test's inputs."""
     one = Trial()
     yield one
     request.node.user_properties.extend(one.counts.items())
 
 
-def pytest_terminal_summary(terminalreporter):
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say how many inputs there were."""
-    counts = Counter()
+    counts: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, 'when', '') == 'teardown':

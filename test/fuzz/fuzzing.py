@@ -3,6 +3,7 @@
 
 """How inputs are made up and how many: a few in every test run, many by ``make fuzz``."""
 
+from collections.abc import Sequence
 import os
 
 from hypothesis import HealthCheck, settings, strategies as st
@@ -12,7 +13,7 @@ TOTAL = int(os.environ.get('GDM_MOTION_SEG_FUZZ_INPUTS', '1500'))
 LONG = 'GDM_MOTION_SEG_FUZZ_INPUTS' in os.environ
 
 
-def fuzz(share):
+def fuzz(share: float) -> settings:
     """Try a share of all inputs, in percent; the same ones every time unless the run is long."""
     return settings(max_examples=max(10, round(TOTAL * share / 100)), deadline=None, database=None,
                     derandomize=not LONG, suppress_health_check=list(HealthCheck))
@@ -24,9 +25,9 @@ EDITS = st.lists(EDIT, min_size=1, max_size=8)
 """A few changes to a file."""
 
 
-def edited(data, edits):
+def edited(original: bytes, edits: Sequence[tuple[int, int, str]]) -> bytes:
     """Return bytes with changes at some places."""
-    data = bytearray(data)
+    data = bytearray(original)
     for place, value, kind in edits:
         at = place % (len(data) + 1)
         if kind == 'insert':

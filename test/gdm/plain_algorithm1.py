@@ -8,7 +8,13 @@ Slow on purpose. The engine must give the same answers, and ``gdm-motion-seg ben
 measures how much faster. It shares no code with the engine.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
 
 RANK_TOLERANCE = 1e-6
 """Singular values below this share of the largest are rounding (the engine's floor)."""
@@ -17,38 +23,39 @@ DECREASE = 1e-9
 """A relative decrease of the global dimension by less than this is rounding."""
 
 
-def spectrum(vectors):
+def spectrum(vectors: Floats) -> Floats:
     """Return the singular values that carry more than rounding."""
     if len(vectors) == 0:
         return np.zeros(0)
     sigma = np.linalg.svd(vectors, compute_uv=False)
-    return sigma[sigma > RANK_TOLERANCE * sigma[0]]
+    return np.asarray(sigma[sigma > RANK_TOLERANCE * sigma[0]])
 
 
-def empirical_dimension(vectors, epsilon):
+def empirical_dimension(vectors: Floats, epsilon: float) -> float:
     """Divide the epsilon-norm of the singular values by their delta-norm."""
     sigma = spectrum(vectors)
     if len(sigma) == 0:
         return 0.0
-    above = np.sum(sigma ** epsilon) ** (1 / epsilon)
+    above = float(np.sum(sigma ** epsilon)) ** (1 / epsilon)
     if epsilon == 1:
-        return above / sigma[0]
+        return float(above / sigma[0])
     delta = epsilon / (1 - epsilon)
-    return above / np.sum(sigma ** delta) ** (1 / delta)
+    return float(above / np.sum(sigma ** delta) ** (1 / delta))
 
 
-def global_dimension(vectors, memberships, epsilon, p):
+def global_dimension(vectors: Floats, memberships: Floats, epsilon: float, p: float) -> float:
     """Take the p-norm of the dimensions of all A_k, the data scaled by the memberships."""
     dimensions = [empirical_dimension(m[:, None] * vectors, epsilon) for m in memberships]
-    return np.sum(np.array(dimensions) ** p) ** (1 / p)
+    return float(np.sum(np.array(dimensions) ** p) ** (1 / p))
 
 
-def memberships_of(labels, n_clusters):
+def memberships_of(labels: Labels, n_clusters: int) -> Floats:
     """Encode a hard partition as a membership matrix."""
-    return (labels == np.arange(n_clusters)[:, None]).astype(float)
+    return np.asarray(labels == np.arange(n_clusters)[:, None], np.float64)
 
 
-def agglomerative_start(vectors, n_clusters, epsilon, p, draws, criterion='union'):
+def agglomerative_start(vectors: Floats, n_clusters: int, epsilon: float, p: float,
+                        draws: Floats, criterion: str = 'union') -> Labels:
     """
     Merge, of each handful of random pairs, the best one.
 
@@ -83,7 +90,7 @@ def agglomerative_start(vectors, n_clusters, epsilon, p, draws, criterion='union
     return labels
 
 
-def gradient(vectors, memberships, epsilon, p):
+def gradient(vectors: Floats, memberships: Floats, epsilon: float, p: float) -> Floats:
     """Evaluate Theorem 3 for every membership."""
     parts = [np.linalg.svd((m[:, None] * vectors).T, full_matrices=False) for m in memberships]
     dimensions = np.array([empirical_dimension(m[:, None] * vectors, epsilon)
@@ -110,15 +117,15 @@ def gradient(vectors, memberships, epsilon, p):
     return result
 
 
-def project(column):
+def project(column: Floats) -> Floats:
     """Project a vector onto the probability simplex."""
     descending = np.sort(column)[::-1]
     sums = np.cumsum(descending) - 1
     support = np.nonzero(descending * np.arange(1, len(column) + 1) > sums)[0][-1]
-    return np.maximum(column - sums[support] / (support + 1), 0)
+    return np.asarray(np.maximum(column - sums[support] / (support + 1), 0))
 
 
-def descend(vectors, memberships, epsilon, p, n2):
+def descend(vectors: Floats, memberships: Floats, epsilon: float, p: float, n2: int) -> Floats:
     """Take n2 steps of projected gradient descent."""
     memberships = memberships.copy()
     for _ in range(n2):
@@ -132,7 +139,8 @@ def descend(vectors, memberships, epsilon, p, n2):
     return memberships
 
 
-def reassign(vectors, labels, n_clusters, epsilon, p, n3):
+def reassign(vectors: Floats, labels: Labels, n_clusters: int, epsilon: float, p: float,
+             n3: int) -> Labels:
     """Try every point in every cluster, n3 times over; keep what lowers the global dimension."""
     labels = labels.copy()
     now = global_dimension(vectors, memberships_of(labels, n_clusters), epsilon, p)
@@ -153,7 +161,8 @@ def reassign(vectors, labels, n_clusters, epsilon, p, n3):
     return labels
 
 
-def algorithm1(vectors, n_clusters, epsilon, p, n2, n3, starts):
+def algorithm1(vectors: Floats, n_clusters: int, epsilon: float, p: float, n2: int, n3: int,
+               starts: Iterable[Labels]) -> tuple[Labels, float, Floats]:
     """Run every start; return labels and global dimension of the best, and those of every run."""
     runs = []
     for labels in starts:

@@ -3,12 +3,14 @@
 
 """Two views of scenes whose geometry is known."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import cv2
 import numpy as np
 import pytest
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.geometry.pose import fundamental_of
 
 
@@ -16,23 +18,25 @@ from gdm_motion_seg.geometry.pose import fundamental_of
 class Views:
     """Points seen twice, with noise and without."""
 
-    x1: np.ndarray
-    x2: np.ndarray
-    clean1: np.ndarray
-    clean2: np.ndarray
-    camera_matrix: np.ndarray
-    rotation: np.ndarray
-    translation: np.ndarray
-    points: np.ndarray
+    x1: FloatArray
+    x2: FloatArray
+    clean1: FloatArray
+    clean2: FloatArray
+    camera_matrix: FloatArray
+    rotation: FloatArray
+    translation: FloatArray
+    points: FloatArray
     image_size: tuple[int, int] = (640, 480)
 
     @property
-    def fundamental(self):
+    def fundamental(self) -> FloatArray:
         return fundamental_of(np.vstack([self.rotation, self.translation]), self.camera_matrix)
 
 
-def two_views(seed, n=100, noise=0.5, scene='general', angle=0.05, baseline=0.4, focal=700.0,
-              image_size=(640, 480), direction=None):
+def two_views(seed: int, n: int = 100, noise: float = 0.5, scene: str = 'general',
+              angle: float = 0.05, baseline: float = 0.4, focal: float = 700.0,
+              image_size: tuple[int, int] = (640, 480),
+              direction: Sequence[float] | None = None) -> Views:
     """
     Render a scene: general, plane, rotation, static.
 
@@ -62,6 +66,6 @@ def two_views(seed, n=100, noise=0.5, scene='general', angle=0.05, baseline=0.4,
 
 
 @pytest.fixture(scope='session')
-def views():
+def views() -> Callable[..., Views]:
     """Return the renderer of scenes."""
     return two_views

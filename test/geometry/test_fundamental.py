@@ -11,8 +11,8 @@ import pytest
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry import fundamental
-from gdm_motion_seg.geometry.fundamental import (
-    fit_fundamental, fit_fundamental_robust, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry.fundamental import fit_fundamental_robust, sampson_distances
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental, refine_fundamental
 
 PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)
 

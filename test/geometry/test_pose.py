@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.fundamental import (
-    fit_fundamental, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.geometry.pose import aligning_rotation, rays_of, recover_pose
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental, refine_fundamental
 
 
 def angle(a, b):

@@ -3,6 +3,7 @@
 
 """Poses with errors that hold, and time to contact."""
 
+import cv2
 import numpy as np
 import pytest
 
@@ -10,11 +11,15 @@ from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.fundamental import fit_fundamental_robust
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.pose import recover_pose
-from gdm_motion_seg.poses import motion_pose, rotation_of, time_to_contact
+from gdm_motion_seg.poses import motion_pose, time_to_contact
 from gdm_motion_seg.segmentation.result import Motion
 
 K = np.array([[576.0, 0, 319.5], [0, 576.0, 239.5], [0, 0, 1]])
 TURN, SHIFT = np.array([0.01, -0.02, 0.005]), np.array([0.1, 0.02, 0.3])
+
+
+def rotation_of(vector):
+    return cv2.Rodrigues(vector)[0]
 
 
 def view(n=300, noise=0.2, shift=SHIFT, seed=0):

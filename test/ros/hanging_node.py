@@ -5,15 +5,16 @@
 
 from itertools import count
 import threading
+from typing import Any
 
-from gdm_motion_seg.pipeline import MotionPipeline
+from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.main import main
 
 HANGS = 10**9 + 33_333_333
 """Stamp of the frame."""
 
 
-def hang(self, tracked):
+def hang(self: MotionPipeline, tracked: Any) -> FrameResult:
     """Take the place of ``MotionPipeline.segment``."""
     if tracked.stamp == HANGS and next(times) == 0:
         threading.Event().wait()
@@ -22,5 +23,5 @@ def hang(self, tracked):
 
 times = count()
 segment = MotionPipeline.segment
-MotionPipeline.segment = hang
+setattr(MotionPipeline, 'segment', hang)
 main()

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 PERIOD_NS = 33_000_000
@@ -24,15 +25,16 @@ class Wall:
         self._texture = cv2.resize(coarse, None, fx=6, fy=6, interpolation=cv2.INTER_CUBIC)
         self.size, self.step = size, np.array(step)
 
-    def frame(self, index: int) -> np.ndarray:
+    def frame(self, index: int) -> npt.NDArray[np.uint8]:
         """Return the grey image that is seen at a frame."""
         # The texture moves by step, so that a point of the wall does too.
         x, y = np.array([120.0, 120.0]) - index * self.step
         matrix = np.array([[1.0, 0.0, -x], [0.0, 1.0, -y]])
-        return cv2.warpAffine(self._texture, matrix, self.size, flags=cv2.INTER_LINEAR,
-                              borderMode=cv2.BORDER_REFLECT_101)
+        return np.asarray(cv2.warpAffine(self._texture, matrix, self.size,
+                                         flags=cv2.INTER_LINEAR,
+                                         borderMode=cv2.BORDER_REFLECT_101))
 
-    def displacement(self, frames: int) -> np.ndarray:
+    def displacement(self, frames: int) -> npt.NDArray[np.float64]:
         """Return the way of every point over some frames."""
         return frames * self.step
 

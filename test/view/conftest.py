@@ -3,6 +3,9 @@
 
 """A small scene and a browser."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import chromium
 import pytest
 
@@ -10,7 +13,7 @@ from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 
 @pytest.fixture(scope='session')
-def three_bodies(tmp_path_factory):
+def three_bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a bag in which three bodies move."""
     folder = tmp_path_factory.mktemp('view') / 'three_movers'
     write_scene(folder, SceneOptions('three_movers', 36, (320, 240)))
@@ -18,7 +21,7 @@ def three_bodies(tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def browser(tmp_path_factory):
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Browser]:
     """Give a real browser."""
     if chromium.find() is None:
         pytest.skip('no Chromium is installed (Debian package: chromium)')

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.gdm import GdmConfig, minimize_global_dimension, warm_up
 from gdm_motion_seg.gdm import kernels
-from gdm_motion_seg.gdm.validation import FloatArray, IntArray
 from gdm_motion_seg.threads import limit_threads
 from gdm_motion_seg_tools.bench.report import make_report, Report
 

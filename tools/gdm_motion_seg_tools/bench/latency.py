@@ -296,7 +296,7 @@ def _at(image: npt.NDArray[Any], points: FloatArray) -> npt.NDArray[Any]:
     """Look pixels up in an image."""
     x, y = np.rint(points).astype(np.int64).T
     height, width = image.shape
-    return image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)]
+    return np.asarray(image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)])
 
 
 def _overshoot(seconds: Sequence[float]) -> float:

@@ -67,7 +67,7 @@ class ReferenceTracker:
         response[response < QUALITY * response.max()] = 0.0
         y, x = np.nonzero((response == cv2.dilate(response, disc)) & (response > 0.0))
         best = np.argsort(-response[y, x], kind='stable')[:room]
-        return (np.column_stack((x, y + top))[best] * scale).astype(np.float32)
+        return np.asarray((np.column_stack((x, y + top))[best] * scale).astype(np.float32))
 
 
 def _followed(old: Grey, new: Grey, points: Points) -> Points:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.geometry.fundamental import (
-    fit_fundamental, refine_fundamental, sampson_distances)
+from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg_tools.bench.benchmark import AUTO, Benchmark, GIVEN, means, of_mode, Row
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental, refine_fundamental
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.metrics import match_motions, outlier_rates
 from gdm_motion_seg_tools.bench.poses import measure_poses

@@ -130,7 +130,7 @@ def motion_sizes(n_points: int, n_motions: int, ratio: float) -> np.ndarray:
     shares = np.geomspace(ratio, 1.0, n_motions)
     counts = np.floor(n_points * shares / shares.sum()).astype(np.int64)
     counts[0] += n_points - counts.sum()
-    return counts
+    return np.asarray(counts)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _RigidMotion:
             return np.full((3, 3), np.nan)
         inverse = np.linalg.inv(CAMERA)
         f = inverse.T @ _cross(self.translation) @ self.rotation @ inverse
-        return f / np.linalg.norm(f)
+        return np.asarray(f / np.linalg.norm(f))
 
 
 def _random_motions(scene: Scene, rng: np.random.Generator) -> list[_RigidMotion]:

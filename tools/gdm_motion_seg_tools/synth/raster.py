@@ -9,12 +9,18 @@ M (s, t, 1) = z (x, y, 1). Hence inverse(M) (x, y, 1) = (s, t, 1) / z: three fun
 linear in the pixel, and the third of them is the inverse depth for the z-buffer.
 """
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.compilation import compiled, kernel
 
 FloatArray = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+Indices = npt.NDArray[Any]
+Texels = npt.NDArray[np.uint8]
+Light = npt.NDArray[np.float32]
 NEAR = 0.05
 """Depth in metres before which nothing is drawn."""
 
@@ -47,7 +53,8 @@ def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: Fl
 
 
 @kernel
-def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  # type: ignore[no-untyped-def] # noqa: E501
+def nearest_quads(inverse: FloatArray, seen: Flags, disc: Flags, boxes: Indices, shift_x: float,
+                  shift_y: float, best: Indices, depth: FloatArray) -> None:
     """Fill ``best`` with the quadrilateral seen at each pixel (-1: none), ``depth`` with 1 / z."""
     best[:] = -1
     depth[:] = 0.0
@@ -73,7 +80,8 @@ def nearest_quads(inverse, seen, disc, boxes, shift_x, shift_y, best, depth):  #
 
 
 @compiled(fastmath=True, inline='always')
-def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-def]
+def _bilinear(texels: Texels, offset: int, height: int, width: int, x: float,
+              y: float) -> tuple[Any, Any, Any]:
     x = min(max(x - 0.5, 0.0), width - 1.001)
     y = min(max(y - 0.5, 0.0), height - 1.001)
     x0, y0 = int(x), int(y)
@@ -89,7 +97,9 @@ def _bilinear(texels, offset, height, width, x, y):  # type: ignore[no-untyped-d
 
 
 @compiled(fastmath=True)
-def shade(inverse, best, shift_x, shift_y, texture, rect, light, texels, levels, out):  # type: ignore[no-untyped-def] # noqa: E501
+def shade(inverse: FloatArray, best: Indices, shift_x: float, shift_y: float, texture: Indices,
+          rect: FloatArray, light: FloatArray, texels: Texels, levels: Indices,
+          out: Light) -> None:
     """
     Add the colour of each pixel's quadrilateral to ``out``.
 

@@ -102,8 +102,8 @@ class Renderer:
 
     def camera_at(self, seconds: float) -> FloatArray:
         """Return the camera matrix at a time; only a zoom changes it."""
-        return self.camera * np.array([[self.scene.magnification(seconds)] * 2 + [1.0]] * 2
-                                      + [[1.0] * 3])
+        zoom = self.scene.magnification(seconds)
+        return np.asarray(self.camera * [[zoom, zoom, 1.0], [zoom, zoom, 1.0], [1.0, 1.0, 1.0]])
 
     def _expose(self, seconds: float, shift: tuple[float, float], light: npt.NDArray[np.float32]
                 ) -> Image:
@@ -138,7 +138,7 @@ class Renderer:
         """Add sensor noise; each frame has its own, whatever was rendered before."""
         rng = np.random.default_rng((self.seed, index))
         noise = rng.standard_normal(light.shape, np.float32) * np.float32(self.scene.noise)
-        return np.clip(light + noise + np.float32(0.5), 0, 255).astype(np.uint8)
+        return np.asarray(np.clip(light + noise + np.float32(0.5), 0, 255).astype(np.uint8))
 
 
 def _lay_out(body: Body) -> tuple[FloatArray, tuple[int, int]]:

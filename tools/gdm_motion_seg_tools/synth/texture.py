@@ -67,7 +67,7 @@ def _shades(palette: Palette, count: int, rng: np.random.Generator, contrast: fl
     chosen = np.asarray(palette, np.float64)[rng.integers(0, len(palette), count)]
     shades = chosen * rng.uniform(0.45, 1.25, (count, 1))
     mean = shades.mean(axis=0)
-    return np.clip(mean + contrast * (shades - mean), 15, 240)
+    return np.asarray(np.clip(mean + contrast * (shades - mean), 15, 240))
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ class Truth:
 def _box_corners(points: FloatArray) -> FloatArray:
     low, high = points.min(axis=0), points.max(axis=0)
     pick = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)], np.bool_)
-    return np.where(pick, high, low)
+    return np.asarray(np.where(pick, high, low))
 
 
 def _relative(older: FramePoses, newer: FramePoses, label: int) -> FloatArray:

@@ -21,7 +21,7 @@ class Flat:
         """Return the squared distance of every point."""
         away = points - self.centre
         inside = away @ self.axes.T
-        return np.maximum((away ** 2).sum(axis=1) - (inside ** 2).sum(axis=1), 0.0)
+        return np.asarray(np.maximum((away ** 2).sum(axis=1) - (inside ** 2).sum(axis=1), 0.0))
 
 
 def fit_flat(points: FloatArray, dimension: int) -> Flat:
@@ -55,4 +55,4 @@ def spectra_by_scale(points: FloatArray, order: IntArray, sizes: IntArray) -> Fl
     sums = np.cumsum(local, axis=1)[:, at] / sizes[:, None]
     products = np.cumsum(local[..., :, None] * local[..., None, :], axis=1)[:, at]
     covariances = products / sizes[:, None, None] - sums[..., :, None] * sums[..., None, :]
-    return np.maximum(np.linalg.eigvalsh(covariances)[..., ::-1], 0.0)
+    return np.asarray(np.maximum(np.linalg.eigvalsh(covariances)[..., ::-1], 0.0))

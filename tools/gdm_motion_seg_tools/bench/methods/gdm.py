@@ -16,10 +16,10 @@ from gdm_motion_seg.gdm.minimize import minimize_global_dimension
 from gdm_motion_seg.gdm.outliers import subspace_distances
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.embedding import embed, kronecker_embedding
-from gdm_motion_seg.geometry.fundamental import fit_fundamental, refine_fundamental
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.result import MotionSegmentation
 from gdm_motion_seg.segmentation.segment import segment_motions
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental, refine_fundamental
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.datasets.pair import LabelledPair, SMALLEST_MOTION
 

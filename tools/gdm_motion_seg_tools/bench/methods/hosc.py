@@ -82,7 +82,7 @@ def flat_residuals(points: FloatArray, tuples: IntArray, d: int) -> FloatArray:
     # d + 2 centred points span d + 1 directions; the last of these is off the flat.
     gram = corners @ np.swapaxes(corners, 1, 2)
     values = np.linalg.eigvalsh(gram)
-    return np.maximum(values[:, 1], 0.0) / tuples.shape[1]
+    return np.asarray(np.maximum(values[:, 1], 0.0) / tuples.shape[1])
 
 
 def _cluster(affinity: FloatArray, n_motions: int, rng: np.random.Generator,

@@ -90,7 +90,7 @@ def _shrink_spectrum(matrix: FloatArray, by: float) -> FloatArray:
 
 def _shrink_columns(matrix: FloatArray, by: float) -> FloatArray:
     norms = np.linalg.norm(matrix, axis=0)
-    return matrix * (np.maximum(norms - by, 0.0) / np.where(norms > 0, norms, 1.0))
+    return np.asarray(matrix * (np.maximum(norms - by, 0.0) / np.where(norms > 0, norms, 1.0)))
 
 
 def _method(name: str, parameters: Parameters, note: str) -> Method:

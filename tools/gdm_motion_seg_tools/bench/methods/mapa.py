@@ -121,7 +121,7 @@ def _slopes(radii: FloatArray, spectra: FloatArray) -> FloatArray:
     x = np.lib.stride_tricks.sliding_window_view(radii, WINDOW)[:, None]
     y = np.lib.stride_tricks.sliding_window_view(spectra, WINDOW, axis=0)
     x = x - x.mean(axis=-1, keepdims=True)
-    return (x * y).sum(axis=-1) / np.maximum((x ** 2).sum(axis=-1), 1e-300)
+    return np.asarray((x * y).sum(axis=-1) / np.maximum((x ** 2).sum(axis=-1), 1e-300))
 
 
 def _affinity(points: FloatArray, regions: list[IntArray], dimensions: IntArray) -> FloatArray:

@@ -17,7 +17,8 @@ import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.geometry.embedding import normalize_image_points
-from gdm_motion_seg.geometry.fundamental import fit_fundamental, sampson_distances
+from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental
 from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.bench.methods.spectral import spectral_labels
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
@@ -102,7 +103,7 @@ def contraction_angles(gradients: FloatArray, hessians: FloatArray) -> FloatArra
         lengths = np.linalg.norm(mine, axis=(1, 2)) * np.linalg.norm(theirs, axis=(1, 2))
         cosines = np.abs((mine * theirs).sum(axis=(1, 2))) / np.maximum(lengths, 1e-300)
         angles[i, i + 1:] = np.arccos(np.minimum(cosines, 1.0))
-    return angles + angles.T
+    return np.asarray(angles + angles.T)
 
 
 def _robust_polynomial(z: FloatArray, exponents: IntArray, limit: float,

@@ -83,7 +83,7 @@ def _affinity(points: FloatArray, regions: list[IntArray], d: int) -> FloatArray
 
 def _nearest_flat(points: FloatArray, labels: IntArray, d: int) -> IntArray:
     flats = [fit_flat(points[labels == k], d) for k in np.unique(labels)]
-    return np.argmin([flat.squared_distances(points) for flat in flats], axis=0)
+    return np.asarray(np.argmin([flat.squared_distances(points) for flat in flats], axis=0))
 
 
 def _method(name: str, embedding: str, reassign: bool) -> Method:

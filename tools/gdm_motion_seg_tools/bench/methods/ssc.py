@@ -64,12 +64,12 @@ class _AffineLeastSquares:
 
     def _inverse(self, right: FloatArray) -> FloatArray:
         """Apply (I + Y^T Y)^-1 by Woodbury's identity."""
-        return right - self._y.T @ (self._small @ (self._y @ right))
+        return np.asarray(right - self._y.T @ (self._small @ (self._y @ right)))
 
     def __call__(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Solve for all columns."""
         free = self._inverse(a + self._y.T @ b)
-        return free + self._ones * ((1.0 - free.sum(axis=0)) / self._ones.sum())
+        return np.asarray(free + self._ones * ((1.0 - free.sum(axis=0)) / self._ones.sum()))
 
 
 def _soft(matrix: FloatArray, by: float) -> FloatArray:
@@ -78,7 +78,7 @@ def _soft(matrix: FloatArray, by: float) -> FloatArray:
 
 def _shrink_columns(matrix: FloatArray, by: float) -> FloatArray:
     norms = np.linalg.norm(matrix, axis=0)
-    return matrix * (np.maximum(norms - by, 0.0) / np.where(norms > 0, norms, 1.0))
+    return np.asarray(matrix * (np.maximum(norms - by, 0.0) / np.where(norms > 0, norms, 1.0)))
 
 
 METHODS = tuple(
