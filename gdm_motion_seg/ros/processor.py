@@ -269,9 +269,8 @@ class FrameProcessor:
             publish(KEYPOINTS, keypoints_cloud(types, header, result, lens.rays(pair.x2)))
         if wanted(MOTIONS):
             publish(MOTIONS, motions_cloud(types, header, result, camera))
-        vision = vision_messages()
-        if vision is not None and wanted(DETECTIONS):
-            publish(DETECTIONS, detections_array(vision, header, result))
+        if wanted(DETECTIONS):
+            publish(DETECTIONS, detections_array(vision_messages(), header, result))
         instances = self._dense.publish(image, result, header, self._config)
         self._draw(Scene(image, result, lens, frame_id, instances))
 

@@ -234,6 +234,20 @@ def first_of_each_spot(points: Points, spot: float) -> IntArray:
 
 
 @kernel
+def nearest(points: Points, to: Points) -> IntArray:
+    """Return the index of the point that is nearest to each of some places."""
+    index = np.empty(len(to), np.int64)
+    for i in range(len(to)):
+        best = np.float32(np.inf)
+        for n in range(len(points)):
+            dx, dy = points[n, 0] - to[i, 0], points[n, 1] - to[i, 1]
+            distance = dx * dx + dy * dy
+            if distance < best:
+                best, index[i] = distance, n
+    return index
+
+
+@kernel
 def position_noise(grey: GreyImage, points: Points) -> FloatArray:
     """
     Return the covariance (xx, xy, yy) of each point's position in square pixels.

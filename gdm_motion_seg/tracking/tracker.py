@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from gdm_motion_seg.geometry.correspondences import IntArray
 from gdm_motion_seg.tracking.config import TrackingConfig
-from gdm_motion_seg.tracking.detect import detect_corners, first_of_each_spot, position_noise
+from gdm_motion_seg.tracking.detect import (
+    detect_corners, first_of_each_spot, nearest, position_noise)
 from gdm_motion_seg.tracking.history import History, Points
 from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
 from gdm_motion_seg.tracking.mask import load_mask
@@ -21,6 +22,14 @@ WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""
 LEVELS = 4
 """Pyramid levels up to 640 px, one more for each doubling: displacements of about 60 px."""
+SAVED_LEVELS = 2
+"""Levels that are left out while tracks begin at their predicted positions. That is faster, and
+fewer tracks jump to a similar corner nearby."""
+MOST_LOST = 0.5
+"""If a larger share of the tracks is lost, the camera did not move as predicted: all levels are
+searched again, from the last positions."""
+STEP_RATIO = 0.5, 3.0
+"""A prediction allows for steps in time shorter or longer than the last one by these factors."""
 FORWARD_BACKWARD_PX = 0.5
 """A track that does not come back to within this distance is lost."""
 MIN_EIGENVALUE = 1e-5
@@ -68,6 +77,8 @@ class FeatureTracker:
         self._index = 0
         self._ids: IntArray = np.empty(0, np.int64)
         self._points: Points = np.empty((0, 2), np.float32)
+        self._steps: Points = np.empty((0, 2), np.float32)
+        self._step_ns = 0
         self._history.clear()
 
     def reset(self) -> None:
@@ -103,7 +114,7 @@ class FeatureTracker:
             self._mask = _fit_mask(self._mask_image, small)
         else:
             self._thin_out()
-            self._follow(self._grey, small)
+            self._follow(self._grey, small, stamp - self._stamp)
         self._replenish(small)
         self._grey, self._size, self._stamp = small, _size(grey), stamp
         self._history.add(stamp, self._index, self._points)
@@ -180,32 +191,32 @@ class FeatureTracker:
         """Drop tracks, of every age and everywhere alike, where there are more than allowed."""
         if self.n_tracks > self.max_tracks:
             index = np.linspace(0, self.n_tracks - 1, self.max_tracks).astype(np.int64)
-            self._points, self._ids = self._points[index], self._ids[index]
-            self._history.keep(index)
+            self._take(index, self._points, self._steps)
 
-    def _follow(self, old: GreyImage, new: GreyImage) -> None:
-        """Move the tracks into the new frame and drop those that do not find the way back."""
+    def _take(self, index: IntArray, points: Points, steps: Points) -> None:
+        """Keep some of the tracks, at these positions after these steps."""
+        self._points, self._steps, self._ids = points[index], steps[index], self._ids[index]
+        self._history.keep(index)
+
+    def _follow(self, old: GreyImage, new: GreyImage, step_ns: int) -> None:
+        """Move the tracks into the new frame and drop those that are lost."""
         if not len(self._points):
             return
         levels = LEVELS + max(0, round(math.log2(max(new.shape) / 640)))
-        settings = {'winSize': WINDOW, 'minEigThreshold': MIN_EIGENVALUE,
-                    'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 15, 0.03)}
-        there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, self._points, None, maxLevel=levels,
-                                                   flags=NO_ERROR, **settings)
-        # Backwards from the known start two levels suffice: that halves the time.
-        back, returned, _ = cv2.calcOpticalFlowPyrLK(
-            new, old, there, self._points.copy(), maxLevel=1,
-            flags=cv2.OPTFLOW_USE_INITIAL_FLOW | NO_ERROR, **settings)
-        error = np.abs(back - self._points).max(axis=1)
-        good = (found[:, 0] > 0) & (returned[:, 0] > 0) & (error < FORWARD_BACKWARD_PX)
-        good &= _inside(there, new.shape)
+        there, good = self._points, np.zeros(len(self._points), np.bool_)
+        if self._step_ns:
+            ratio = np.float32(min(max(step_ns / self._step_ns, STEP_RATIO[0]), STEP_RATIO[1]))
+            there, good = _flow(old, new, self._points, self._points + ratio * self._steps,
+                                levels - SAVED_LEVELS)
+        if good.mean() < 1.0 - MOST_LOST:
+            there, good = _flow(old, new, self._points, self._points.copy(), levels)
         index = np.flatnonzero(good)
         if self._mask is not None:
             x, y = there[index].astype(np.int64).T
             index = index[self._mask[y, x] > 0]
         index = index[self._first_of_each_spot(there[index], new.shape)]
-        self._points, self._ids = there[index], self._ids[index]
-        self._history.keep(index)
+        self._take(index, there, there - self._points)
+        self._step_ns = step_ns
 
     def _first_of_each_spot(self, points: Points, shape: tuple[int, ...]) -> IntArray:
         """Of tracks that ran together keep the oldest (ids ascend), in order."""
@@ -218,8 +229,29 @@ class FeatureTracker:
                                  self.config.min_distance, self._mask)
         ids = np.arange(self._next_id, self._next_id + len(corners))
         self._next_id += len(corners)
+        # A new track is expected to move like the nearest one.
+        steps = np.zeros_like(corners)
+        if len(self._points):
+            steps = self._steps[nearest(self._points, corners)]
+        self._steps = np.concatenate([self._steps, steps])
         self._points = np.concatenate([self._points, corners])
         self._ids = np.concatenate([self._ids, ids])
+
+
+def _flow(old: GreyImage, new: GreyImage, points: Points, guess: Points, levels: int
+          ) -> tuple[Points, npt.NDArray[np.bool_]]:
+    """Return where points are in the new image, and which of them find the way back."""
+    settings = {'winSize': WINDOW, 'minEigThreshold': MIN_EIGENVALUE,
+                'flags': cv2.OPTFLOW_USE_INITIAL_FLOW | NO_ERROR,
+                'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 15, 0.03)}
+    there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, points, guess, maxLevel=levels,
+                                               **settings)
+    # Backwards from the known start two levels suffice: that halves the time.
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(new, old, there, points.copy(), maxLevel=1,
+                                                 **settings)
+    error = np.abs(back - points).max(axis=1)
+    good = (found[:, 0] > 0) & (returned[:, 0] > 0) & (error < FORWARD_BACKWARD_PX)
+    return there, good & _inside(there, new.shape)
 
 
 def _size(image: GreyImage) -> tuple[int, int]:

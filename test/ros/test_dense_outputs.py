@@ -16,6 +16,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 from sensor_msgs.msg import Image  # noqa: E402, I100
 
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402, I100
+from gdm_motion_seg.msgs.detections import vision_messages  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import dds_environment, NodeProcess  # noqa: E402
 from gdm_motion_seg_tools.ros.record import Recorder  # noqa: E402
@@ -54,7 +55,7 @@ def looped(session, scene, tmp_path_factory):
         example.wait()
         assert node.stop() == 0
     yield {topic: recorder.messages(topic) for topic in (MASK, INSTANCES, KEYPOINTS, MOTIONS)}, \
-        (folder / 'example').read_text() if heard else ''
+        (folder / 'example').read_text() if heard else '', (folder / 'log').read_text()
     session.node.destroy_publisher(images)
     recorder.close()
 
@@ -92,3 +93,8 @@ def test_the_mask_covers_the_mover_and_the_instances_name_it(looped, scene):
 
 def test_the_example_prints_what_moves(looped):
     assert 'body ' in looped[1] and 'points in [' in looped[1]
+
+
+@pytest.mark.skipif(vision_messages() is not None, reason='vision_msgs is installed')
+def test_without_vision_msgs_the_node_says_once_that_there_are_no_detections(looped):
+    assert looped[2].count('vision_msgs is not installed: ~/detections is not published') == 1

@@ -220,3 +220,17 @@ def test_large_images_are_tracked_at_a_smaller_size_and_positions_are_those_of_t
     c = run(tracker, map(scene.frame, range(4)))[-1].window.pair
     assert c.image_size == (640, 480) and c.x2[:, 0].max() > 500
     assert np.median(np.abs(c.x2 - c.x1 - scene.displacement(2))) < 0.2
+
+
+@pytest.mark.parametrize('indices, times', [
+    ([0, 1, 2, 3, 4, 5, 6, 7, 2, 3], range(1, 11)),
+    ([0, 1, 2, 3, 4, 6, 7, 10, 11, 12], [1, 2, 3, 4, 5, 7, 8, 11, 12, 13]),
+], ids=['a jerk', 'images left out'])
+def test_tracks_survive_a_step_unlike_the_last_one(wall, indices, times):
+    scene, tracker = wall((640, 480), step=(6.0, 0.0)), FeatureTracker(TrackingConfig(frame_gap=9))
+    for index, at in zip(indices, times, strict=True):
+        frame = tracker.track(scene.frame(index), at * PERIOD_NS)
+    pair = frame.window.pair
+    assert len(pair) > 500
+    moved = scene.displacement(indices[-1] - indices[0])
+    assert np.median(np.abs(pair.x2 - pair.x1 - moved)) < 0.2
