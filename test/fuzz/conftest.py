@@ -4,12 +4,15 @@
 """The count of fuzz inputs: those that were taken and those that were refused."""
 
 from collections import Counter
+import resource
 
 import pytest
 
 from gdm_motion_seg.errors import GdmMotionSegError
 
 TAKEN, REFUSED = 'fuzz inputs taken', 'fuzz inputs refused'
+MOST_MEMORY = 2**30
+"""Bytes: no input of a few kilobytes takes more, even for a moment."""
 
 
 class Trial:
@@ -31,11 +34,17 @@ class Trial:
         return result
 
 
+def peak_memory():
+    """Return the most memory that this process ever had, in bytes."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 @pytest.fixture()
 def trial(request):
     """Give the counter of one test's inputs."""
-    one = Trial()
+    one, before = Trial(), peak_memory()
     yield one
+    assert peak_memory() - before < MOST_MEMORY
     request.node.user_properties.extend(one.counts.items())
 
 
