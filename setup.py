@@ -75,7 +75,7 @@ setup(
     entry_points={
         'console_scripts': [
             'gdm-motion-seg = gdm_motion_seg.cli.main:entry',
-            'motion_seg_node = gdm_motion_seg.ros.main:main',
+            'motion_seg_node = gdm_motion_seg.ros.__main__:main',
         ],
     },
 )

@@ -134,6 +134,10 @@ def _png_size(data: bytes) -> tuple[int, int]:
         packed += kind in _PACKED_CHUNKS
         if packed > MAX_PACKED_CHUNKS:
             raise InputError(f'the PNG image has more than {MAX_PACKED_CHUNKS} compressed texts')
+        # OpenCV takes memory for the length that a chunk claims, twice, before it reads the chunk.
+        if at + 12 + length > len(data):
+            raise InputError(f'the PNG image is truncated (the chunk at byte {at} claims {length} '
+                             f'of {len(data)} bytes)')
         if kind == b'IEND':
             break
         at += 12 + length

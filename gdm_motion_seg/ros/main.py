@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The executable ``motion_seg_node``."""
+"""The node from the start of its process to the end."""
 
 import atexit
 import os
@@ -32,9 +32,6 @@ where it is limited (prlimit --as) to less."""
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, and end the process; the exit code is 2 on errors."""
-    # While libraries are loaded there is nothing to put in order, and a library may hold Python's
-    # lock for long (OpenBLAS for ever, where memory is short): a signal ends the process itself.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     keep_frame_buffers()
     share_heaps()
     problem = _load()
@@ -216,7 +213,3 @@ def _end(node: 'MotionSegNode') -> None:
     if node.end(LET_FINISH_S):
         node.destroy_node()
         rclpy.try_shutdown()
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -120,7 +120,7 @@ class NodeProcess:
                  remappings: Mapping[str, str] | None = None, domain: int | None = None,
                  log: Path | None = None, arguments: Sequence[str] = ()) -> None:
         """Note what to start."""
-        self._command = [sys.executable, '-m', 'gdm_motion_seg.ros.main', '--ros-args',
+        self._command = [sys.executable, '-m', 'gdm_motion_seg.ros', '--ros-args',
                          *_arguments(settings or {}, remappings or {}), *arguments]
         self._environment = {**os.environ, **dds_environment(domain), 'PYTHONUNBUFFERED': '1'}
         self._log = log

@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+import resource
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from gdm_motion_seg.errors import GdmMotionSegError
 
 TAKEN, REFUSED = 'fuzz inputs taken', 'fuzz inputs refused'
+MOST_MEMORY = 2**30
+"""Bytes: no input of a few kilobytes takes more, even for a moment."""
 
 
 class Trial:
@@ -33,11 +36,17 @@ class Trial:
         return result
 
 
+def peak_memory() -> int:
+    """Return the most memory that this process ever had, in bytes."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 @pytest.fixture()
 def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     """Give the counter of one test's inputs."""
-    one = Trial()
+    one, before = Trial(), peak_memory()
     yield one
+    assert peak_memory() - before < MOST_MEMORY
     request.node.user_properties.extend(one.counts.items())
 
 

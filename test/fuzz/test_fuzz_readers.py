@@ -105,8 +105,9 @@ def mat_file(factory, name, fields):
     folder = folder_of(factory, name)
     path = folder / FIELDS[name][1]
     frames = folder / 'frames' / path.stem
-    frames.mkdir(parents=True, exist_ok=True)
-    cv2.imwrite(str(frames / '0.png'), PICTURE)
+    if not frames.is_dir():
+        frames.mkdir(parents=True)
+        cv2.imwrite(str(frames / '0.png'), PICTURE)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         savemat(path, fields)

@@ -16,7 +16,7 @@ from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import (decode_compressed, decode_image, encode_compressed,
                                         encode_image, ENCODINGS)
 from gdm_motion_seg.msgs.types import rosbags_types
-from gdm_motion_seg_tools.bench.faults import hidden_size, many_scans, Moment
+from gdm_motion_seg_tools.bench.faults import endless_chunk, hidden_size, many_scans, Moment
 
 HEIGHT, WIDTH = 6, 8
 RNG = np.random.default_rng(0)
@@ -234,9 +234,10 @@ def moment():
     (many_scans(moment())[0].data, 'scans, too many'),
     (b'\xff\xd8\xff\xd0' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker d0'),
     (b'\xff\xd8\xff\xe0\x00\x01' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker e0'),
+    (endless_chunk(moment())[0].data, 'the chunk at byte 33 claims 2147483647 of'),
     (png_with(b'acTL', 1), 'an animation'), (png_with(b'zTXt', 17), 'compressed texts'),
 ], ids=['hidden size', 'hidden size that would be small', 'a thousand scans',
-        'restart in the header', 'length below 2', 'animation', 'packed texts'])
+        'restart in the header', 'length below 2', 'endless chunk', 'animation', 'packed texts'])
 def test_what_a_decoder_would_skip_repair_or_unpack_without_bound_is_refused(data, reason):
     with pytest.raises(InputError, match='.') as caught:
         decode_compressed(compressed(BGR, data=bytes(data)))

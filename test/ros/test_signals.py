@@ -83,17 +83,31 @@ def test_a_signal_at_any_moment_of_a_cold_start_ends_the_node(compiled, tmp_path
         said = node.output()
     print(f'\n{stage} + {after:.2f} s: {number.name}, handler {installed}, code {code}, ended '
           f'after {seconds:.2f} s, load {os.getloadavg()[0]:.1f}', end=' ')
-    # Before the handler is installed, the signal itself ends the process. Before our main,
-    # Python has a handler of its own for SIGINT, with a traceback.
+    # Before the handler is installed, the signal itself ends the process. Until the first line of
+    # the executable, Python has a handler of its own for SIGINT, with a traceback.
     assert code == 0 if installed else code in (0, -number)
     assert 'Traceback' not in said or (pythons and not installed and code == -number), said
+
+
+def test_sigint_ends_the_executable_at_once_from_its_first_import_on():
+    code = """
+import signal, sys
+class Watch:
+    def find_spec(self, name, path, target=None):
+        if name == 'gdm_motion_seg.ros.main':
+            print(signal.getsignal(signal.SIGINT).name)
+sys.meta_path.insert(0, Watch())
+import gdm_motion_seg.ros.__main__
+"""
+    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True)
+    assert done.stdout == 'SIG_DFL\n', done.stderr
 
 
 def test_a_node_that_has_too_little_memory_ends_and_obeys_sigterm(tmp_path):
     limit = partial(resource.setrlimit, resource.RLIMIT_AS, (1_000_000_000, 1_000_000_000))
     log = tmp_path / 'log'
     with log.open('wb') as output:
-        process = subprocess.Popen([sys.executable, '-m', 'gdm_motion_seg.ros.main'],
+        process = subprocess.Popen([sys.executable, '-m', 'gdm_motion_seg.ros'],
                                    stdout=output, stderr=output, preexec_fn=limit,
                                    env={**os.environ, **dds_environment()})
     try:

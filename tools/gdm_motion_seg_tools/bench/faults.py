@@ -223,6 +223,13 @@ def _bomb(moment: Moment) -> list[Any]:
     return _bytes(moment, bytes(data))
 
 
+def endless_chunk(moment: Moment) -> list[Any]:
+    """Claim 2 GB for the first chunk after the header of a PNG file."""
+    data = bytearray(cv2.imencode('.png', np.zeros((8, 8), np.uint8))[1].tobytes())
+    data[33:37] = (2**31 - 1).to_bytes(4, 'big')
+    return _bytes(moment, bytes(data))
+
+
 def hidden_size(moment: Moment, side: int = 32000) -> list[Any]:
     """
     Claim a small size where a careless parser looks, and a large one where libjpeg does.
@@ -250,6 +257,7 @@ COMPRESSED_FAULTS = (
     Fault('compressed data of a wrong format', lambda m: _bytes(m, b'GIF89a' + bytes(50)),
           'neither JPEG nor PNG'),
     Fault('decompression bomb', _bomb, '60000 x 60000 pixels, more than the limit'),
+    Fault('PNG with an endless chunk', endless_chunk, 'truncated'),
     Fault('JPEG with a hidden size', hidden_size, 'does not belong there'),
     Fault('JPEG with a thousand scans', many_scans, 'scans, too many'),
 )
