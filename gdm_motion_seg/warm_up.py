@@ -18,7 +18,7 @@ from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.msgs.motions import motion_rows
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.progress import progress
-from gdm_motion_seg.segmentation.motion import estimate_motion
+from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 from gdm_motion_seg.viz.overlay import draw_overlay
 

@@ -68,9 +68,9 @@ def excess_dimension(vectors: FloatArray, places: FloatArray, members: IntArray,
     """
     Return d - c s of the members, and write the share of every point in m times that.
 
-    d is the dimension of the members' ``vectors``, s that of their ``places``, c is ``null``. Any part of a
-    cluster has a lower dimension than the whole, because it covers less of the image. s falls in
-    the same way, so that what remains is due to the motion.
+    d is the dimension of the members' ``vectors``, s that of their ``places``, c is ``null``. Any
+    part of a cluster has a lower dimension than the whole, because it covers less of the image. s
+    falls in the same way, so that what remains is due to the motion.
     """
     for n in range(len(share)):
         share[n] = 0.0

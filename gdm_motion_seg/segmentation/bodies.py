@@ -20,14 +20,23 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm.excess import excess_dimension
-from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.body_flow import affine_costs
+from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.embedding import embed, places
+from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
+from gdm_motion_seg.geometry.static_world import ray_tracks
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.energy import all_label_costs, labelling_energy, relabel
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.result import FIRST_BODY, NEW, OUTLIER, WORLD
 from gdm_motion_seg.tracking.window import Window
 
+WEIGHTS = constants.Weights()
+"""Of a pair: windows share the definition of the excess dimension."""
+ROUNDS = 3
+"""Rounds of refitting, assigning and dropping: the labels settle in two."""
+RIGID_LEAST = 12
+"""Tracks from which on a body may be modelled as rigid: each of them has a free depth."""
 LINKED = FIRST_BODY + 1
 """Row of the costs from which on a label needs a neighbour of like flow: bodies."""
 
@@ -62,7 +71,7 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Grap
     """
     solver = BodySolver(window, doubt, previous, graph)
     solver.propose(graph.groups(doubt > constants.SUSPICIOUS))
-    for _ in range(constants.ROUNDS):
+    for _ in range(ROUNDS):
         before = solver.labels.copy()
         solver.refit()
         solver.split()
@@ -139,7 +148,8 @@ class BodySolver:
             members = self._members(body)
             if self._is_known(members):
                 continue
-            unexplained = (self.labels == body) & (self._data[body + 1] > constants.CAP / 4.0)
+            unexplained = np.zeros(len(self.labels), np.bool_)
+            unexplained[members] = self._explained_cost(members) > constants.CAP / 4.0
             group = self._graph.groups(unexplained)
             for value in np.unique(group[unexplained]):
                 part = np.flatnonzero(group == value)
@@ -159,13 +169,11 @@ class BodySolver:
             if not len(own) or not len(other):
                 continue
             both = np.concatenate([own, other])
-            joined = self._flow_cost(both)
-            data = (joined[both].sum() - self._data[a + 1, own].sum()
-                    - self._data[b + 1, other].sum())
-            dimension = self._dimension(both) - self._dimension(own) - self._dimension(other)
-            if data + dimension < constants.PRICE:
+            one, two, joined = (self._explained_cost(members).sum() + self._dimension(members)
+                                for members in (own, other, both))
+            if joined - one - two < constants.PRICE:
                 self.labels[other] = a
-                self._data[a + 1] = joined
+                self._data[a + 1] = self._flow_cost(both)
 
     def drop(self) -> None:
         """Dissolve bodies that cost more than they explain, and close the gaps."""
@@ -194,7 +202,7 @@ class BodySolver:
         """Return the cost of each label for each track, with the price of leaving the former."""
         former = self._former()
         known = np.flatnonzero(former >= OUTLIER)
-        unary = self._data.copy()
+        unary: FloatArray = self._data.copy()
         unary[:, known] += constants.STAY
         unary[former[known] + 1, known] -= constants.STAY
         return unary
@@ -209,12 +217,31 @@ class BodySolver:
                             float(self._window.image_size[0]),
                             (constants.BODY_PX, constants.BODY_SHARE), constants.CAP / 2.0)
 
+    def _explained_cost(self, members: IntArray) -> FloatArray:
+        """
+        Return the nats of a body's members under its affine flow, or under one rigid (R, t).
+
+        Whichever explains them better: the faces of a box that turns have no common affine flow.
+        Only the affine flow decides who is a member, because (R, t) leaves each depth free.
+        """
+        affine = self._flow_cost(members)[members]
+        if len(members) < RIGID_LEAST:
+            return affine
+        window, motion = self._window, np.zeros((4, 3))
+        tracks = ray_tracks(window.before[0, members], window.x[members],
+                            window.covariance[members], Camera.guess(window.image_size))
+        everyone = np.arange(len(members))
+        precision = 2.0 * tracks.focal ** 2 / tracks.total_variance
+        fit_rigid(motion, tracks.rays, everyone, precision, constants.CAP / 2.0)
+        rigid = rigid_costs(motion[None], tracks.rays, precision, everyone, constants.CAP / 2.0)[0]
+        return rigid if rigid.sum() < affine.sum() else affine
+
     def _dimension(self, members: IntArray) -> float:
         """Return the dimension term of a body."""
         pair = self._window.pair.take(members)
         everyone = np.arange(len(members))
         return constants.DIMENSION * len(members) * excess_dimension(
-            np.ascontiguousarray(embed(pair).T), places(pair), everyone, constants.EPSILON, constants.NULL,
+            np.ascontiguousarray(embed(pair).T), places(pair), everyone, WEIGHTS.epsilon, WEIGHTS.null,
             np.empty(len(members)))
 
     def _is_known(self, members: IntArray) -> bool:

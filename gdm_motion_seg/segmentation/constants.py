@@ -5,92 +5,134 @@
 The constants of the segmentation, in one place.
 
 Each has its unit and the reason for its value. The command that chose it stands in brackets:
-[footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences. Evidence is in
-nats: (residual / noise)^2 / 2. The weights of a single pair were chosen together on a random half
-of Hopkins155, AdelaideRMF and KT3DMoSeg and on scenes of the sweep ``small``; ``bench ablation``
-tells what each term is worth.
+[footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences, [pairs] are
+``bench hopkins155``, ``adelaide`` and ``kt3dmoseg`` on a random half of their pairs. Evidence is
+in nats: (residual / noise)^2 / 2. ``bench ablation`` tells what each term is worth. The noise of
+a track is in ``geometry.static_world``.
 """
 
 from typing import NamedTuple
-
-# Noise of a displacement.
-POINT_VARIANCE = 0.08
-"""Square pixels: 0.2 px at both ends of a track."""
-FLOW_VARIANCE = 2e-4
-"""Per square pixel of flow: patches change as they move, and no lens is a pinhole."""
 
 # The world.
 RELIEF = 10.0
 """Residuals from the smooth world of up to so many medians are relief, not motion [footage]."""
 DEPTH_GAIN = 1.2
 """Nats per track from which on depth, not one smooth flow, explains the world [footage]."""
-BEHIND_PX, BEHIND_SHARE = 1.0, 0.03
-"""Tolerated negative parallax, in pixels and per pixel of flow: the focal length is guessed."""
 NEAR_GROUND = 0.15
 """Share of the image width along whose lower border a group is near ground [footage]."""
-ACQUITTAL = 4.0
-"""Mean nats up to which near ground agrees with a rigid world of its own [footage]."""
 CAP = 8.0
-"""Most nats that a track contradicts the world over one gap: 4 standard deviations."""
+"""Most nats that a track contradicts the world over one gap: 4 standard deviations. Half of it is
+the most nats of a track within its body, because bodies bend."""
+FIT_CAP = 3.0
+"""The same while rigid worlds compete, and for the tracks that refine the best one: with a higher
+cap, a pose between world and a large body is cheaper than that of the world [footage]."""
+BODY_WEIGHT = 0.03
+"""Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
+WIDER = 1.2
+"""If the hull of all bodies exceeds that of the world by so much, a body was taken for the world:
+the world has the largest hull in the image, not the most tracks."""
+CELLS = 12
+"""Cells along the longer side in which the weights of tracks are balanced."""
+FEWEST = 30
+"""Tracks below which a gap tells nothing about the world."""
 MEMORY_S = 0.1
 """Half-life of a track's evidence, in seconds [footage]."""
 
-# Neighbours in the image.
+# Neighbours.
 NEIGHBOURS = 8
 """Neighbours of a track."""
 REACH = 0.08
-"""Largest distance of neighbours, as a share of the image width [footage]."""
+"""Largest distance of neighbours in a window, as a share of the image width [footage]."""
 LIKE_PX, LIKE_SLOPE, LIKE_SHARE = 2.0, 0.5, 0.05
 """Neighbours on one body differ in flow by so many pixels, per pixel of distance and of flow."""
+BOND_PX, BOND_SLOPE = 1.5, 0.3
+"""Difference of flow, in pixels and per pixel of distance, at which a bond is 1 / e [pairs]."""
 
-# The energy of a partition.
+# The energy of a window.
 SUSPICIOUS = 3.0
 """Nats from which on a track may propose a body: 2.4 standard deviations."""
 OUTLIER = 7.5
-"""Nats of a wrong match: a little below the cap, so that only flat contradiction is one."""
+"""Nats of a wrong match: a little below the cap, so that only flat contradiction is one. Also the
+nats at which a track without a body is as likely a wrong match as a moving one."""
 SMOOTHNESS = 1.1
-"""Nats of an edge between neighbours of like flow with different labels [footage]."""
+"""Nats of an edge of bond 1 between tracks with different labels [footage]."""
 STAY = 1.0
 """Nats of a track that leaves the label of the frame before [footage]."""
 PRICE = 40.0
 """Nats of a body [footage]."""
+DIMENSION = 2.0
+"""Nats per track and unit of its body's excess dimension [ablation]."""
 SMALLEST = 5
 """Tracks of a body: fewer do not determine its flow."""
 BODY_PX, BODY_SHARE = 0.6, 0.1
 """Noise of a track about the affine flow of its body, in pixels and per pixel of flow."""
-BODY_CAP = 4.0
-"""Most nats of a track within its body: bodies bend."""
-DIMENSION = 2.0
-"""Nats per track and unit of its body's empirical dimension (the paper's d-hat) [ablation]."""
 
 
-# A single pair.
 class Weights(NamedTuple):
-    """The constants of the energy, in nats; a point costs 1/2 at one standard deviation."""
+    """
+    The constants of the energy of a pair, in nats; a point costs 1/2 at one standard deviation.
+
+    A pair has one gap and no past, so its motions must be rigid to be told apart, and pay more.
+    All were chosen together [pairs].
+    """
 
     tail: float = 4.7
+    """Cost from which on it grows with its logarithm only: real residuals have heavy tails."""
     outlier: float = 7.9
+    """Price of an outlier, besides its bonds: 4 standard deviations."""
     smoothness: float = 6.6
+    """lambda: price of a bond of weight 1 between neighbours with different labels."""
     coding: float = 0.5
+    """eta: price of a nat of the code of the labels."""
     dimension: float = 3.9
+    """kappa: price of one excess dimension of a point's cluster."""
     null: float = 0.71
+    """c: share of the dimension of the places that is subtracted: what any split would gain."""
     motion: float = 78.0
+    """beta: price of a motion."""
     part: float = 70.0
-    core: float = 4.5
-    share_cap: float = 0.83
+    """delta: price of a connected part of a motion: two cars that drive alike are two bodies."""
     size: float = 0.18
+    """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
+    core: float = 4.5
+    """Cost up to which a point counts in the dimensions: 3 standard deviations."""
+    share_cap: float = 0.83
+    """Most dimensions that a point's share counts while labels are assigned: it is an estimate."""
     most_noise: float = 4.3
+    """Largest variance of a pair's noise over the assumed one."""
     loose: float = 0.2
+    """Share of the smoothness in the first rounds of a descent: all of it would freeze them."""
     epsilon: float = 0.35
+    """Strictness of the empirical dimension, from the paper."""
     smallest: int = 6
+    """Points below which a motion is dissolved: five determine one."""
 
 
-FIT_FLOW_VARIANCE = FLOW_VARIANCE / 4.0
-POOL = 60
+# The search of a pair.
+SAMPLE = 8
+"""Points of a sample: a few more than five, so that noise does not decide it."""
+SCALES = (12, 25, 60)
+"""Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
+BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
+"""Batches of samples of a search, of those at unexplained points, and samples of a batch."""
+BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
+"""Bonds at which the neighbour graph is cut into clusters of flow."""
 COVERS = 24
-PROPOSAL_BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
-TRIED = 3
+"""Random covers of the points by K proposals from which a cold search starts."""
+COVERED = (2, 3)
+"""Numbers of motions of covers where it is not given; more are added one by one."""
+GOOD_COVER = 0.7
+"""A cover takes only proposals whose gain is at least this share of the best one's."""
+TRIED, SETTLED = 3, 4
+"""Proposals that are tried as a further motion of each partition; trials that descend in full."""
 CYCLES = 2
-EPSILON = 0.35
-ROUNDS = 3
-NULL = 0.71
+"""Times that motions are added to all partitions and removed from all."""
+MARGIN = 0.3
+"""Nats by which a proposal must beat the present cost of a point to claim it."""
+SAME = 0.7
+"""Proposals that share so much of what they claim are tried only once."""
+FAR = 80.0
+"""A trial that lies so many nats above the best partition is not worth a full descent."""
+SEARCHED = 450
+"""Points that are searched where there are more than twice as many: half of the time for 1400
+points. Of 300, bodies of a twentieth of the points were missed."""

@@ -247,7 +247,7 @@ def unary_costs(problem: Problem, labels: IntArray, costs: FloatArray, weights: 
             unary[k + 1, n] = data[k + 1, n]
             if costs[k, n] <= weights.core:
                 unary[k + 1, n] += scale * (share[k, n] - mean)
-    return weights.dimension * n_points * mean
+    return float(weights.dimension * n_points * mean)
 
 
 @kernel

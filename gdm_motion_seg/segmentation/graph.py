@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial import cKDTree
 
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.segmentation.constants import LIKE_PX, LIKE_SHARE, LIKE_SLOPE
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.segmentation.constants import (
+    BOND_PX, BOND_SLOPE, LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -26,7 +28,7 @@ class Graph(NamedTuple):
     contrast: FloatArray
     """(E,) difference of flow over what one body allows: below 1 the two flows are alike."""
     bond: FloatArray
-    """(E,) exp(-contrast^2): weight of the edge in the smoothness term."""
+    """(E,) weight of the edge in the smoothness term: 1 where the flow agrees."""
 
     @property
     def row(self) -> IntArray:
@@ -34,12 +36,29 @@ class Graph(NamedTuple):
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
     def groups(self, member: Mask, least_bond: float = 0.0) -> IntArray:
-        """Number the groups of members that edges of like flow connect; -1 elsewhere."""
+        """
+        Number the groups of members that edges of like flow connect; -1 elsewhere.
+
+        Flow is alike where the contrast is below 1, or where the bond is at least ``least_bond``
+        if that is given.
+        """
         n, row = len(member), self.row
         used = member[row] & member[self.neighbour]
         used &= self.bond >= least_bond if least_bond else self.contrast < 1.0
         edges = csr_matrix((np.ones(used.sum()), (row[used], self.neighbour[used])), (n, n))
         return np.where(member, connected_components(edges, directed=False)[1], -1)
+
+
+def image_graph(x: FloatArray, flow: FloatArray, width: float) -> Graph:
+    """
+    Connect each track to its nearest neighbours in the newest image.
+
+    In the image, not in (x, x'): the neighbours of an occlusion boundary in (x, x') are those that
+    move alike, so that a boundary would cost nothing there.
+    """
+    near = cKDTree(x).query(x, k=min(NEIGHBOURS + 1, len(x)),
+                            distance_upper_bound=REACH * width)[1]
+    return neighbour_graph(near.reshape(len(x), -1), x, flow)
 
 
 def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
@@ -66,4 +85,4 @@ def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
         for d in (x[a] - x[b], flow[a] - flow[b], 0.5 * (flow[a] + flow[b])))
     contrast = difference / (LIKE_PX + LIKE_SLOPE * distance + LIKE_SHARE * speed)
     return Graph(edges.indptr.astype(np.int64), b.astype(np.int64), contrast,
-                 np.exp(-difference / (0.3 * (distance + 5.0))))
+                 np.exp(-difference / (BOND_PX + BOND_SLOPE * distance)))

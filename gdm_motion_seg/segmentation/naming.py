@@ -51,7 +51,8 @@ class Names:
         counts = np.bincount(labels[labels >= FIRST_BODY], minlength=FIRST_BODY)
         recent = np.where(stamp - tracks['left'] < REMEMBER_NS, tracks['body'], WORLD)
         votes = np.where(tracks['label'] >= FIRST_BODY, tracks['label'], recent)
-        named, taken = labels.copy(), set[int]()
+        taken = set[int]()
+        named: IntArray = labels.copy()
         for body in np.argsort(-counts, kind='stable').tolist():
             if body >= FIRST_BODY and counts[body]:
                 members = labels == body

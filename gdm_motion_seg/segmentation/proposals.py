@@ -5,20 +5,10 @@
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.segmentation.constants import BOND_LEVELS, GOOD_COVER, SAMPLE, SCALES
 from gdm_motion_seg.segmentation.energy import Problem
-
-SAMPLE = 8
-"""Points of a sample: a few more than five, so that noise does not decide it."""
-SCALES = (12, 25, 60)
-"""Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
-MARGIN = 0.3
-"""Nats by which a proposal must beat the present cost of a point to claim it."""
-GOOD_COVER = 0.7
-"""A cover takes only proposals whose gain is at least this share of the best one's."""
-BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
-"""Bonds at which the neighbour graph is cut into clusters of flow."""
 
 
 def draw_samples(near: IntArray, count: int, centres: IntArray,

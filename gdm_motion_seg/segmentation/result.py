@@ -8,65 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.motion import Motion as Motion, WORLD as WORLD
 
 OUTLIER = -1
 """The label of a wrong match: a point that follows no motion."""
-WORLD = 0
-"""The id of the static world, always."""
 FIRST_BODY = 1
 """The first id of a body."""
 NEW = -2
 """The label, in the frame before, of a track that is new."""
-
-
-@dataclass(frozen=True)
-class Motion:
-    """One rigid motion and its two-view geometry, x2^T F x1 = 0 in pixels."""
-
-    id: int
-    """Identity over time: 0 (WORLD) is the static world, bodies count from 1."""
-    members: IntArray
-    """Indices of its points."""
-    kind: MotionKind
-    reason: str
-    """Why it is of that kind, in a sentence."""
-    fundamental: FloatArray
-    """(3, 3), rank 2, unit Frobenius norm; NaN if TOO_FEW. Not unique unless GENERAL."""
-    homography: FloatArray
-    """(3, 3), H33-normalised where possible; NaN if none fits the motion."""
-    dimension: float
-    """Empirical dimension of its embedded points (the paper's d-hat)."""
-    residual: float
-    """Median Sampson distance of its points in pixels, to the homography if the kind is TOO_FEW;
-    infinite if nothing could be fitted."""
-    threshold: float
-    """kappa: the largest Sampson distance of an inlier, in pixels."""
-    rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
-    """(3, 3) rotation of the calibrated form; NaN where it is not determined."""
-    translation: FloatArray = field(default_factory=lambda: np.full(3, np.nan))
-    """(3,) direction of translation; NaN where it is not determined."""
-    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
-    """Left, top, right and bottom of its points in the newer image, in pixels."""
-    moving: float = 0.0
-    """How sure it is that it moves against the world: the mean over its points, in [0, 1]."""
-    since: int = 0
-    """Stamp of the frame in which its id was given, in nanoseconds."""
-
-    @property
-    def is_world(self) -> bool:
-        """Whether this is the static world."""
-        return self.id == WORLD
-
-    @property
-    def count(self) -> int:
-        """Count its points."""
-        return len(self.members)
-
-    @property
-    def fundamental_is_unique(self) -> bool:
-        """Whether the points determine F."""
-        return self.kind is MotionKind.GENERAL
 
 
 @dataclass(frozen=True)

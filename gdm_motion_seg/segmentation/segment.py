@@ -16,18 +16,15 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
-from gdm_motion_seg.segmentation.constants import Weights
+from gdm_motion_seg.segmentation.constants import SEARCHED, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
-from gdm_motion_seg.segmentation.motion import estimate_motion
+from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.solver import Partition, Solver
 
 FEWEST_POINTS = 8
 """Points below which nothing can be told."""
-SEARCHED = 450
-"""Points that are searched where there are more than twice as many: half of the time for 1400
-points. Of 300, bodies of a twentieth of the points were missed."""
 ASSIGN_SECONDS_PER_POINT = 4e-6
 """Time to set aside for the assignment of all points."""
 GEOMETRY_SECONDS_PER_POINT = 6e-6

@@ -17,22 +17,15 @@ import time
 
 import numpy as np
 
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid, fit_rigid_samples, rigid_costs
 from gdm_motion_seg.segmentation.constants import (
-    BATCH, COVERS, CYCLES, FRESH_BATCHES, PROPOSAL_BATCHES, TRIED, Weights)
+    BATCH, BATCHES, COVERED, COVERS, CYCLES, FAR, FRESH_BATCHES, MARGIN, SAME, SETTLED, TRIED,
+    Weights)
 from gdm_motion_seg.segmentation.energy import descend, Problem, prune
 from gdm_motion_seg.segmentation.proposals import (
-    draw_covers, draw_samples, flow_clusters, MARGIN, support)
+    draw_covers, draw_samples, flow_clusters, support)
 
-SAME = 0.7
-"""Proposals that share so much of what they claim are tried only once."""
-FAR = 80.0
-"""A trial that lies so many nats above the best partition is not worth a full descent."""
-COVERED = (2, 3)
-"""Numbers of motions of covers where it is not given; more are added one by one."""
-SETTLED = 4
-"""Trials from which the descent is full."""
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
 
@@ -100,7 +93,7 @@ class Solver:
     def partition(self) -> Partition:
         """Find the partition of lowest energy."""
         self._propose_groups(flow_clusters(self._problem, self._weights.smallest))
-        self._propose_samples(PROPOSAL_BATCHES, np.arange(self._n))
+        self._propose_samples(BATCHES, np.arange(self._n))
         self._offer(self._descended(np.full(self._n, -1), np.empty((0, 4, 3)), 0, 0))
         for k in sorted({*COVERED, self._n_motions} - {0, 1}):
             self._try(self._covers(k), 1)

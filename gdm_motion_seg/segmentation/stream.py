@@ -8,28 +8,19 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
+from gdm_motion_seg.geometry.focal import FocalLength
+from gdm_motion_seg.segmentation import constants
+from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.constants import MEMORY_S
-from gdm_motion_seg.segmentation.focal import FocalLength
-from gdm_motion_seg.segmentation.graph import neighbour_graph
-from scipy.spatial import cKDTree
-from gdm_motion_seg.segmentation.constants import NEIGHBOURS, REACH
-from gdm_motion_seg.segmentation.motion import estimate_motions
+from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.motions import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
-from gdm_motion_seg.segmentation.bodies import Partition, partition
 from gdm_motion_seg.segmentation.result import (
     FIRST_BODY, MotionSegmentation, NEW, OUTLIER, WORLD)
 from gdm_motion_seg.segmentation.world import WorldEstimator
 from gdm_motion_seg.tracking.window import Window
-
-WRONG_MATCH = 6.0
-"""Nats at which a track on its own, without a body around it, is as likely a wrong match."""
-
-WIDER = 1.2
-"""The world has the largest hull in the image, not the most tracks; a body must exceed it by so
-much to take its place."""
 
 
 class StreamSegmenter:
@@ -59,21 +50,22 @@ class StreamSegmenter:
             return self._segment_pair(window, stamp, camera)
         camera = self._focal.applied_to(camera)
         tracks = self._names.recall(window.ids)
-        graph = neighbour_graph(cKDTree(window.x).query(window.x,k=min(NEIGHBOURS + 1, len(window)),distance_upper_bound=REACH * window.image_size[0])[1].reshape(len(window),-1), window.x, window.x - window.before[0])
+        graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
         doubt = self._world.contradiction(window, graph, tracks['label'] >= FIRST_BODY, camera,
                                           seed)
         doubt = self._smoothed(doubt, tracks['doubt'], stamp)
         parts = partition(window, doubt, tracks['label'], graph)
-        wider = body_wider_than_world(window.x, parts)
-        if wider is not None:
+        if not world_is_widest(window.x, parts.labels):
             # A large body was taken for the world: start again from the tracks around it.
             self._world.reset()
-            doubt = self._world.contradiction(window, graph, parts.labels != wider, camera, seed)
+            doubt = self._world.contradiction(window, graph, parts.labels == WORLD, camera, seed)
             tracks['label'] = NEW
             parts = partition(window, doubt, tracks['label'], graph)
         if camera.is_guess and (pose := self._world.pose) is not None:
-            self._focal.learn(window, parts.labels == WORLD, pose, camera)
+            static = parts.labels == WORLD
+            self._focal.learn(window.before[0][static], window.x[static],
+                              window.covariance[static], pose, camera)
         labels = self._names.assign(tracks, parts.labels, doubt, stamp)
         moving = moving_probability(parts.labels, parts.advantage, doubt)
         return estimate_motions(window.pair, labels, moving, self._world.pair, camera,
@@ -99,15 +91,17 @@ class StreamSegmenter:
     def _smoothed(self, doubt: FloatArray, before: FloatArray, stamp: int) -> FloatArray:
         """Average the evidence of each track over time."""
         elapsed, self._last_stamp = (stamp - self._last_stamp) / 1e9, stamp
-        old = 0.5 ** (max(elapsed, 0.0) / MEMORY_S)
+        old = 0.5 ** (max(elapsed, 0.0) / constants.MEMORY_S)
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
 
 
-def body_wider_than_world(x: FloatArray, parts: Partition) -> int | None:
-    """Return the body whose hull is larger than that of the world; None where there is none."""
-    hulls = [hull_area(x[parts.labels == label]) for label in range(parts.n_bodies + 1)]
-    widest = int(np.argmax(hulls))
-    return widest if hulls[widest] > WIDER * hulls[WORLD] else None
+def world_is_widest(x: FloatArray, labels: IntArray) -> bool:
+    """
+    Tell whether the world extends as far over the image as all bodies together.
+
+    Around a large body that was taken for the world, the world is several bodies.
+    """
+    return hull_area(x[labels >= FIRST_BODY]) <= constants.WIDER * hull_area(x[labels == WORLD])
 
 
 def hull_area(points: FloatArray) -> float:
@@ -125,6 +119,6 @@ def moving_probability(labels: IntArray, advantage: FloatArray, doubt: FloatArra
     better than the world does. A track on its own that contradicts the world is more often a wrong
     match than a body: it stays below one half.
     """
-    alone = 0.5 / (1.0 + np.exp(np.clip(WRONG_MATCH - doubt, -50.0, 50.0)))
+    alone = 0.5 / (1.0 + np.exp(np.clip(constants.OUTLIER - doubt, -50.0, 50.0)))
     inside = 1.0 / (1.0 + np.exp(np.clip(-advantage, -50.0, 50.0)))
     return np.where(labels >= FIRST_BODY, np.maximum(inside, 0.5 + 1e-6), alone)

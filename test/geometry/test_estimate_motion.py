@@ -12,7 +12,7 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.geometry.kind import MotionKind
-from gdm_motion_seg.segmentation.motion import estimate_motion, inlier_threshold
+from gdm_motion_seg.geometry.motion import estimate_motion, inlier_threshold
 from gdm_motion_seg_tools.bench.fundamentals import fit_fundamental, refine_fundamental
 
 PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.gdm.dimension import empirical_dimension
+from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.rigid import fit_rigid
 from gdm_motion_seg.segmentation import energy
@@ -37,6 +38,12 @@ def motions(pair, problem):
     return fitted
 
 
+def excess(problem, members, share):
+    """Return the excess dimension of members, and write the shares of all points."""
+    return excess_dimension(problem.vectors, problem.places, members, WEIGHTS.epsilon,
+                            WEIGHTS.null, share)
+
+
 def value(problem, labels, motions, weights=WEIGHTS):
     """Return J of a partition without any descent."""
     return energy.descend(problem, labels, motions, weights, 0, 0)[3]
@@ -44,7 +51,7 @@ def value(problem, labels, motions, weights=WEIGHTS):
 
 def test_the_excess_dimension_is_that_of_the_paper_less_that_of_the_places(pair, problem):
     members, share = np.flatnonzero(pair.truth == 0), np.empty(len(pair))
-    found = energy.excess_dimension(problem, members, WEIGHTS, share)
+    found = excess(problem, members, share)
     of_motion, of_places = (empirical_dimension(array[:, members].T, WEIGHTS.epsilon)
                             for array in (problem.vectors, problem.places))
     assert found == pytest.approx(of_motion - WEIGHTS.null * of_places, abs=1e-3)
@@ -52,13 +59,13 @@ def test_the_excess_dimension_is_that_of_the_paper_less_that_of_the_places(pair,
 
 def test_the_shares_of_the_members_in_the_dimension_sum_to_zero(pair, problem):
     members, share = np.flatnonzero(pair.truth == 0), np.empty(len(pair))
-    energy.excess_dimension(problem, members, WEIGHTS, share)
+    excess(problem, members, share)
     assert abs(share[members].sum()) < 1e-6 * np.abs(share).sum()
 
 
 def test_a_wrong_match_has_a_larger_share_in_the_dimension_than_the_members(pair, problem):
     members, share = np.flatnonzero(pair.truth == 0), np.empty(len(pair))
-    energy.excess_dimension(problem, members, WEIGHTS, share)
+    excess(problem, members, share)
     assert np.median(share[pair.truth < 0]) > 5.0 * np.median(np.abs(share[members]))
 
 
@@ -109,5 +116,5 @@ def test_pruning_removes_wrong_members_that_hide_each_other(pair, problem, motio
 def test_parts_of_a_motion_that_are_not_connected_are_counted():
     x = np.column_stack([np.r_[np.arange(12.0), 300.0 + np.arange(12.0)], np.tile([0, 3], 12)])
     problem = pose_problem(Correspondences.from_arrays(x, x + 1.0, (640, 480)))
-    assert energy.count_bodies(problem, np.zeros(24, np.int64), 6) == 2
-    assert energy.count_bodies(problem, np.repeat([0, -1], 12), 6) == 1
+    assert energy.count_parts(problem.graph, np.zeros(24, np.int64), 6) == 2
+    assert energy.count_parts(problem.graph, np.repeat([0, -1], 12), 6) == 1

@@ -6,13 +6,11 @@ from dataclasses import replace
 import cv2
 import numpy as np
 import pytest
-from windows import CAMERA, SIZE, world_points
+from windows import CAMERA, world_points
 
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.segmentation.focal import FocalLength
-from gdm_motion_seg.tracking.window import Window
+from gdm_motion_seg.geometry.focal import FocalLength
 
-GAP_S = 0.2
 TURN = np.array([0.02, 0.12, 0.05])
 MOVE = np.array([-0.4, 0.05, -0.5])
 
@@ -26,14 +24,13 @@ def learned(true_factor, frames=60, turn=TURN, start=CAMERA):
         before = points @ cv2.Rodrigues(turn)[0].T + MOVE
         x, then = (p @ true.T / p[:, 2:] for p in (points, before))
         noise = rng.normal(0.0, 0.1, (2, len(x), 2))
-        window = Window(x[:, :2] + noise[0], (then[:, :2] + noise[1])[None], (GAP_S,),
-                        np.full((len(x), 3), (0.02, 0.0, 0.02)), np.arange(len(x)), SIZE)
         camera = focal.applied_to(start)
         # From the older frame to the newer one.
         rotation = cv2.Rodrigues(turn)[0].T
         direction = -rotation @ MOVE
         pose = np.vstack([rotation, direction / np.linalg.norm(direction)])
-        focal.learn(window, np.ones(len(x), bool), pose, camera)
+        focal.learn(then[:, :2] + noise[1], x[:, :2] + noise[0],
+                    np.full((len(x), 3), (0.02, 0.0, 0.02)), pose, camera)
     return focal.applied_to(start).matrix[0, 0] / start.matrix[0, 0]
 
 

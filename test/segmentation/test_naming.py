@@ -4,7 +4,7 @@
 import numpy as np
 
 from gdm_motion_seg.segmentation.naming import Names, REMEMBER_NS
-from gdm_motion_seg.segmentation.partition import NEW
+from gdm_motion_seg.segmentation.result import NEW
 
 IDS = np.arange(30)
 TWO = np.repeat([0, 1, 2], 10)

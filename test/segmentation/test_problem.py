@@ -26,15 +26,15 @@ def problem(pair_of):
 def test_the_graph_is_symmetric_and_has_no_loops(problem):
     edges = {}
     for a in range(len(problem.precision)):
-        for e in range(problem.first[a], problem.first[a + 1]):
-            edges[a, int(problem.neighbour[e])] = problem.bond[e]
-    assert len(edges) == len(problem.neighbour)
+        for e in range(problem.graph.first[a], problem.graph.first[a + 1]):
+            edges[a, int(problem.graph.neighbour[e])] = problem.graph.bond[e]
+    assert len(edges) == len(problem.graph.neighbour)
     assert all(a != b and edges[b, a] == weight for (a, b), weight in edges.items())
 
 
 def test_every_point_has_its_nearest_neighbours_and_bonds_lie_between_0_and_1(problem):
-    assert np.diff(problem.first).min() >= NEIGHBOURS
-    assert (problem.bond >= 0.0).all() and (problem.bond <= 1.0).all()
+    assert np.diff(problem.graph.first).min() >= NEIGHBOURS
+    assert (problem.graph.bond >= 0.0).all() and (problem.graph.bond <= 1.0).all()
     assert (problem.near[:, 0] == np.arange(len(problem.near))).all()
 
 
@@ -42,9 +42,9 @@ def test_neighbours_that_move_alike_are_bound_and_others_are_not():
     x1 = np.column_stack([np.arange(20.0), np.zeros(20)])
     flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [0.0, 30.0])
     problem = pose(x1, x1 + flow)
-    apart = np.repeat(np.arange(20) < 10, np.diff(problem.first)) != (problem.neighbour < 10)
-    assert (problem.bond[~apart] == 1.0).all()
-    assert (problem.bond[apart] < 0.1).all()
+    apart = np.repeat(np.arange(20) < 10, np.diff(problem.graph.first)) != (problem.graph.neighbour < 10)
+    assert (problem.graph.bond[~apart] == 1.0).all()
+    assert (problem.graph.bond[apart] < 0.1).all()
 
 
 def test_rays_are_those_of_the_camera():
@@ -73,4 +73,4 @@ def test_few_points_and_exact_duplicates_are_no_problem():
     points = np.repeat(np.random.default_rng(0).uniform(0, 400, (3, 2)), 3, axis=0)
     problem = pose(points, points + 1.0)
     assert problem.near.shape == (9, 9)
-    assert all(np.isfinite(array).all() for array in problem)
+    assert all(np.isfinite(array).all() for array in (*problem[:4], *problem.graph))

@@ -23,10 +23,11 @@ import numpy as np
 from rich.progress import track
 
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.geometry import focal, static_world
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.segmentation import constants, focal, stream, world
+from gdm_motion_seg.segmentation import constants, world
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.solver import Solver
@@ -50,12 +51,12 @@ VARIANTS = {
     'dimension without null': W._replace(null=0.0, dimension=(1.0 - W.null) * W.dimension),
     'no smoothness': W._replace(smoothness=0.0),
     'no coding': W._replace(coding=0.0),
-    'noise as assumed': W._replace(most_noise=W.least_noise),
+    'noise as assumed': W._replace(most_noise=1.0),
     'no price of size': W._replace(size=0.0),
-    'no price of bodies': W._replace(body=0.0, motion=W.motion + W.body),
+    'no price of parts': W._replace(part=0.0, motion=W.motion + W.part),
     'no heavy tail': W._replace(tail=1e6),
     'no loose rounds': W._replace(loose=1.0),
-    'no price': W._replace(motion=0.0, body=0.0),
+    'no price': W._replace(motion=0.0, part=0.0),
 }
 """What is left out of the energy of a pair, and the weights without it."""
 STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
@@ -63,11 +64,11 @@ STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
     'stream, no dimension': [(constants, 'DIMENSION', 0.0)],
     'stream, no smoothness': [(constants, 'SMOOTHNESS', 0.0)],
     'stream, no staying': [(constants, 'STAY', 0.0)],
-    'stream, one price': [(constants, 'FIRST_PRICE', constants.PRICE)],
-    'stream, no memory': [(stream, 'MEMORY_S', 1e-6)],
+    'stream, no price': [(constants, 'PRICE', 0.0)],
+    'stream, no memory': [(constants, 'MEMORY_S', 1e-6)],
     'stream, smooth world only': [(world, 'DEPTH_GAIN', 1e9)],
     'stream, rigid world only': [(world, 'DEPTH_GAIN', 1e-9)],
-    'stream, any parallax': [(world, 'BEHIND_PX', 1e9)],
+    'stream, any parallax': [(static_world, 'BEHIND_PX', 1e9)],
     'stream, no relief': [(world, 'RELIEF', 0.0)],
     'stream, all refine the pose': [(world, 'FIT_CAP', 1e3)],
     'stream, bodies vote': [(world, 'BODY_WEIGHT', 1.0)],

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from windows import patch_points, window_of, world_points
 
+from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.graph import image_graph
-from gdm_motion_seg.segmentation.partition import NEW, partition
-from gdm_motion_seg.segmentation.result import OUTLIER, WORLD
+from gdm_motion_seg.segmentation.result import NEW, OUTLIER, WORLD
 
 FORWARD, UP, DOWN = (0.0, 0.0, -1.0), (0.0, -1.5, -1.0), (0.0, 1.5, -1.0)
 
@@ -50,6 +50,7 @@ def test_a_single_track_that_contradicts_the_world_is_a_wrong_match():
     rng = np.random.default_rng(0)
     window, _, doubt = scene(rng)
     doubt[7] = 8.0
+    window.before[0, 7] += 40.0
     parts = parts_of(window, doubt)
     assert parts.labels[7] == OUTLIER and parts.n_bodies == 0
 
@@ -101,7 +102,7 @@ def test_bodies_that_touch_stay_apart_if_their_dimension_says_so():
 def test_a_known_body_costs_less_than_a_new_one():
     rng = np.random.default_rng(0)
     window, label, _ = scene(rng, (patch_points(9, rng, side=40), UP))
-    doubt = np.where(label == 1, 5.0, 0.2)
+    doubt = np.where(label == 1, 4.0, 0.2)
     known = np.where(label == 1, 4, WORLD)
     assert parts_of(window, doubt).n_bodies == 0
     assert parts_of(window, doubt, known).n_bodies == 1

@@ -13,12 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.correspondences import FloatArray
-from gdm_motion_seg.segmentation.constants import CAP
-from gdm_motion_seg.segmentation.graph import Mask
-from gdm_motion_seg.segmentation.world import refitted_nats, tracks_of_gap
-from gdm_motion_seg.tracking.window import Window
+from gdm_motion_seg.geometry.static_world import ray_tracks, refitted_nats
 
 STEP = 1.15
 """Factor between the focal lengths that are compared."""
@@ -26,6 +23,8 @@ RANGE = 2.2
 """Largest factor from the guess: from a fisheye's 0.55 of the longer side to a tele lens's 2.6."""
 EVIDENCE = 0.2
 """Nats per track, summed over frames, by which another focal length must fit better [footage]."""
+CAP = 8.0
+"""Most nats of a track: 4 standard deviations."""
 FORGET = 0.95
 """Share of the evidence that is kept from frame to frame."""
 
@@ -43,18 +42,19 @@ class FocalLength:
         """Return the camera with the focal length learned so far, if it is not calibrated."""
         return _scaled(camera, self._factor) if camera.is_guess else camera
 
-    def learn(self, window: Window, static: Mask, pose: FloatArray, camera: Camera) -> None:
+    def learn(self, x1: FloatArray, x2: FloatArray, covariance: FloatArray, pose: FloatArray,
+              camera: Camera) -> None:
         """
-        Compare the present focal length with the next one on the pair's static tracks.
+        Compare the present focal length with the next one on static tracks.
 
         Parameters
         ----------
-        window : Window
-            The tracks.
-        static : (N,) array
-            Tracks of the world.
+        x1, x2 : (N, 2) arrays
+            Pixels of the static tracks in the older and the newer frame.
+        covariance : (N, 3) array
+            Their position noise.
         pose : (4, 3) array
-            Of the rigid world over the pair's gap: R with t below it.
+            Of the rigid world: R with t below it.
         camera : Camera
             With the present focal length.
 
@@ -64,8 +64,9 @@ class FocalLength:
         step = self._steps[0]
         if not 1.0 / RANGE < self._factor * step < RANGE:
             return
-        present, other = (_mean_cost(window, static, pose, c)
-                          for c in (camera, _scaled(camera, step)))
+        present, other = (
+            float(np.minimum(refitted_nats(ray_tracks(x1, x2, covariance, c), pose), CAP).mean())
+            for c in (camera, _scaled(camera, step)))
         self._gain[0] = FORGET * self._gain[0] + present - other
         if self._gain[0] > EVIDENCE:
             self._factor *= step
@@ -75,10 +76,3 @@ class FocalLength:
 def _scaled(camera: Camera, factor: float) -> Camera:
     return replace(camera, matrix=camera.matrix * [[factor, 1.0, 1.0], [1.0, factor, 1.0],
                                                    [1.0, 1.0, 1.0]])
-
-
-def _mean_cost(window: Window, static: Mask, pose: FloatArray, camera: Camera) -> float:
-    """Return the mean nats of the static tracks under the pose that fits them best."""
-    tracks = tracks_of_gap(window, 0, camera)
-    nats = refitted_nats(tracks, static[tracks.index].astype(np.float64), pose)
-    return float(np.minimum(nats, CAP).mean())

@@ -1,17 +1,17 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the members of a motion to its two-view geometry."""
+"""One motion: its points and their two-view geometry."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.embedding import embed, pixel_unit
 from gdm_motion_seg.geometry.fundamental import (
     fit_fundamental_robust, MIN_POINTS, sampson_distances)
@@ -19,9 +19,9 @@ from gdm_motion_seg.geometry.homography import homography_distances
 from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
 from gdm_motion_seg.geometry.pose import fundamental_of, recover_pose
 from gdm_motion_seg.geometry.robust import noise_scale
-from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
-from gdm_motion_seg.segmentation.world import GapWorld
 
+WORLD = 0
+"""The id of the static world, always."""
 KAPPA_SIGMAS = 3.0
 """kappa over the noise. Real residuals have heavy tails: with the true members of the motions of
 AdelaideRMF and Hopkins155, 2.5 loses 2.8 and 3.3 % of all points, 3.0 loses 2.2 and 2.3 %, for
@@ -32,6 +32,55 @@ NON_RIGID_PX = 1.5
 """Median Sampson distance, at 640 pixels, above which a body is not rigid."""
 KAPPA_CEILING_PX = 6.0
 """Largest kappa at 640 pixels: a motion with more noise than that has swallowed another one."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One rigid motion and its two-view geometry, x2^T F x1 = 0 in pixels."""
+
+    id: int
+    """Identity over time: 0 (WORLD) is the static world, bodies count from 1."""
+    members: IntArray
+    """Indices of its points."""
+    kind: MotionKind
+    reason: str
+    """Why it is of that kind, in a sentence."""
+    fundamental: FloatArray
+    """(3, 3), rank 2, unit Frobenius norm; NaN if TOO_FEW. Not unique unless GENERAL."""
+    homography: FloatArray
+    """(3, 3), H33-normalised where possible; NaN if none fits the motion."""
+    dimension: float
+    """Empirical dimension of its embedded points (the paper's d-hat)."""
+    residual: float
+    """Median Sampson distance of its points in pixels, to the homography if the kind is TOO_FEW;
+    infinite if nothing could be fitted."""
+    threshold: float
+    """kappa: the largest Sampson distance of an inlier, in pixels."""
+    rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
+    """(3, 3) rotation of the calibrated form; NaN where it is not determined."""
+    translation: FloatArray = field(default_factory=lambda: np.full(3, np.nan))
+    """(3,) direction of translation; NaN where it is not determined."""
+    box: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
+    """Left, top, right and bottom of its points in the newer image, in pixels."""
+    moving: float = 0.0
+    """How sure it is that it moves against the world: the mean over its points, in [0, 1]."""
+    since: int = 0
+    """Stamp of the frame in which its id was given, in nanoseconds."""
+
+    @property
+    def is_world(self) -> bool:
+        """Whether this is the static world."""
+        return self.id == WORLD
+
+    @property
+    def count(self) -> int:
+        """Count its points."""
+        return len(self.members)
+
+    @property
+    def fundamental_is_unique(self) -> bool:
+        """Whether the points determine F."""
+        return self.kind is MotionKind.GENERAL
 
 
 def estimate_motion(correspondences: Correspondences, members: IntArray, motion_id: int,
@@ -82,56 +131,20 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         rotation=rotation, translation=translation)
 
 
-def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray,
-                     world: GapWorld | None, camera: Camera,
-                     since: Callable[[int], int]) -> MotionSegmentation:
+def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
+                 flow: FloatArray | None, camera: Camera) -> Motion:
     """
-    Estimate the world's and every body's motion over the pair, and judge each track by its own.
+    Describe the world: a rigid motion, or a smooth flow that has no parallax.
 
-    Parameters
-    ----------
-    pair : Correspondences
-        The tracks over the pair's gap, undistorted where the lens is known.
-    labels : (N,) array
-        Id of each track's motion, or OUTLIER.
-    moving : (N,) array
-        How sure it is that each track moves.
-    world : GapWorld or None
-        The world over the pair's gap; None where it could not be estimated.
-    camera : Camera
-        Known, or guessed from the image size.
-    since : callable
-        Gives the stamp of the frame in which an id was given.
-
+    ``pose`` (4, 3) is R with t below it; ``flow`` has the eight parameters of the smooth flow, and
+    is None where the world has parallax.
     """
-    motions, residuals = [], np.full(len(pair), np.inf)
-    for motion_id in np.unique(labels[labels >= WORLD]).tolist():
-        members = np.flatnonzero(labels == motion_id)
-        if motion_id == WORLD and world is not None:
-            motion = world_motion(pair, members, world, camera)
-        else:
-            motion = body_motion(pair, members, motion_id, camera)
-        residuals[members] = motion_distances(motion, pair.take(members))
-        low, high = pair.x2[members].min(axis=0), pair.x2[members].max(axis=0)
-        motions.append(replace(motion, box=(*low.tolist(), *high.tolist()),
-                               moving=float(moving[members].mean()), since=since(motion_id)))
-    return MotionSegmentation(labels, tuple(motions), residuals, np.abs(2.0 * moving - 1.0),
-                              moving=moving, reason='' if motions else NO_WORLD)
-
-
-NO_WORLD = 'no motion explains the tracks'
-
-
-def world_motion(pair: Correspondences, members: IntArray, world: GapWorld,
-                 camera: Camera) -> Motion:
-    """Describe the world: a rigid motion, or a smooth flow that has no parallax."""
-    points = pair.take(members)
-    rotation, translation = world.motion[:3], world.motion[3]
-    fundamental = fundamental_of(world.motion, camera.matrix)
-    smooth = world.smooth_share > 0.5
+    points, smooth = pair.take(members), flow is not None
+    rotation, translation = pose[:3], pose[3]
+    fundamental = fundamental_of(pose, camera.matrix)
     homography = np.full((3, 3), np.nan)
-    if smooth:
-        homography = flow_homography(world.flow, camera)
+    if flow is not None:
+        homography = flow_homography(flow, camera)
         distances = homography_distances(homography, points.x1, points.x2)
     else:
         distances = sampson_distances(fundamental, points.x1, points.x2)

@@ -1,0 +1,55 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The motions of a window's pair: the geometry of the world and of every body."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.motion import body_motion, motion_distances, world_motion
+from gdm_motion_seg.segmentation.result import MotionSegmentation, WORLD
+from gdm_motion_seg.segmentation.world import GapWorld
+
+
+def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray,
+                     world: GapWorld | None, camera: Camera,
+                     since: Callable[[int], int]) -> MotionSegmentation:
+    """
+    Estimate the world's and every body's motion over the pair, and judge each track by its own.
+
+    Parameters
+    ----------
+    pair : Correspondences
+        The tracks over the pair's gap, undistorted where the lens is known.
+    labels : (N,) array
+        Id of each track's motion, or OUTLIER.
+    moving : (N,) array
+        How sure it is that each track moves.
+    world : GapWorld or None
+        The world over the pair's gap; None where it could not be estimated.
+    camera : Camera
+        Known, or guessed from the image size.
+    since : callable
+        Gives the stamp of the frame in which an id was given.
+
+    """
+    motions, residuals = [], np.full(len(pair), np.inf)
+    for motion_id in np.unique(labels[labels >= WORLD]).tolist():
+        members = np.flatnonzero(labels == motion_id)
+        if motion_id == WORLD and world is not None:
+            motion = world_motion(pair, members, world.motion,
+                                  world.flow if world.smooth_share > 0.5 else None, camera)
+        else:
+            motion = body_motion(pair, members, motion_id, camera)
+        residuals[members] = motion_distances(motion, pair.take(members))
+        low, high = pair.x2[members].min(axis=0), pair.x2[members].max(axis=0)
+        motions.append(replace(motion, box=(*low.tolist(), *high.tolist()),
+                               moving=float(moving[members].mean()), since=since(motion_id)))
+    return MotionSegmentation(labels, tuple(motions), residuals, np.abs(2.0 * moving - 1.0),
+                              moving=moving,
+                              reason='' if motions else 'no motion explains the tracks')
