@@ -17,7 +17,7 @@ from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.gdm.eigenvalues import eigenvalues
-from gdm_motion_seg.gdm.empirical import dimension_of_eigenvalues, GRAM_FLOOR
+from gdm_motion_seg.gdm.empirical import GRAM_FLOOR
 
 DECREASE = 1e-9
 """Smallest relative decrease of the global dimension that moves a point; less is rounding."""
@@ -46,6 +46,28 @@ SCREEN_NODES = 24
 
 SCREEN_MARGIN = 1e-5
 """Relative error that the screening allows its quadrature, many times what it has."""
+
+
+@kernel
+def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
+    """Compute the empirical dimension; eigenvalues below GRAM_FLOOR * scale are zero."""
+    largest = 0.0
+    for value in values:
+        largest = max(largest, value)
+    floor = GRAM_FLOOR * max(largest, scale)
+    if largest <= floor:
+        return 0.0
+    delta = epsilon / (1.0 - epsilon) if epsilon < 1.0 else 0.0
+    above = 0.0
+    below = 0.0
+    for value in values:
+        if value > floor:
+            log = 0.5 * math.log(value / largest)
+            above += math.exp(epsilon * log)
+            below += math.exp(delta * log)
+    if epsilon == 1.0:
+        return above
+    return math.exp(math.log(above) / epsilon - math.log(below) / delta)
 
 
 @kernel

@@ -57,29 +57,11 @@ class Camera:
     def from_info(cls, k: npt.ArrayLike, d: npt.ArrayLike, model: str,
                   image_size: tuple[int, int]) -> 'Camera':
         """
-        Camera of the fields of a sensor_msgs/CameraInfo.
+        Return the camera of the fields of a sensor_msgs/CameraInfo.
 
-        Parameters
-        ----------
-        k : 9 numbers or (3, 3) array
-            Camera matrix.
-        d : array
-            Distortion coefficients; empty or all zero for none.
-        model : str
-            plumb_bob, rational_polynomial, equidistant or fisheye; may be empty where d is.
-        image_size : (width, height)
-            In pixels.
-
-        Returns
-        -------
-        Camera
-
-        Raises
-        ------
-        InputError
-            If the camera is not calibrated (K of zeros), K or D are not finite, K is no camera
-            matrix, the model is unknown, or D has a length that the model does not have.
-
+        ``d`` may be empty or all zero for no distortion, and ``model`` is then not looked at.
+        InputError if the camera is not calibrated (K of zeros), K or D are not finite, K is no
+        camera matrix, the model is unknown, or D has a length that the model does not have.
         """
         matrix = _camera_matrix(k)
         coefficients = _numbers('D', d).ravel()

@@ -16,27 +16,13 @@ def kronecker_embedding(x1: FloatArray, x2: FloatArray) -> FloatArray:
     """
     Embed correspondences into R^9, where a rigid motion is a linear subspace.
 
-    Parameters
-    ----------
-    x1, x2 : (..., 2) arrays
-        A point (x, y) in the first view and (x', y') in the second.
+    Of (x, y) in the first view and (x', y') in the second, (..., 2) arrays, it is the Kronecker
+    product (x', y', 1) (x) (x, y, 1) = (xx', x'y, x', xy', yy', y', x, y, 1), in the paper's
+    order. So vec(F) . v = x2^T F x1 with F read row by row. (The paper writes the two factors the
+    other way round beside the same list of products; the list is what its equation needs.)
 
-    Returns
-    -------
-    (..., 9) array
-        v = (xx', x'y, x', xy', yy', y', x, y, 1), the paper's order.
-
-    Notes
-    -----
-    v is (x', y', 1) (x) (x, y, 1), so that vec(F) . v = x2^T F x1 with F read row by row. (The
-    paper writes the two factors the other way round beside the same list of products; the list
-    is what its equation needs.)
-
-    Examples
-    --------
     >>> kronecker_embedding(np.array([2.0, 3.0]), np.array([5.0, 7.0])).astype(int).tolist()
     [10, 15, 5, 14, 21, 7, 2, 3, 1]
-
     """
     x, y = x1[..., 0], x1[..., 1]
     u, v = x2[..., 0], x2[..., 1]

@@ -84,15 +84,9 @@ def classify_motion(x1: FloatArray, x2: FloatArray, fundamental: FloatArray,
     """
     Tell general, planar, parallax-free and too small motions apart.
 
-    Parameters
-    ----------
-    x1, x2 : (N, 2) arrays
-        Pixels of the motion's points; a few wrong ones do no harm.
-    fundamental : (3, 3) array
-        Fundamental matrix refined on these points; not looked at if there are fewer than 8.
-    camera : Camera
-        Its K tells a rotation from a plane; where it is a guess, other focal lengths are tried.
-
+    ``x1`` and ``x2`` (N, 2) are pixels of the motion's points, of which a few may be wrong;
+    ``fundamental`` was refined on them, and is not used for fewer than 8. The camera's K tells a
+    rotation from a plane; where it is a guess, other focal lengths are tried.
     """
     unit, n = pixel_unit(camera.image_size), len(x1)
     if n < MIN_POINTS or _distinct_points(x1, x2) < MIN_POINTS:

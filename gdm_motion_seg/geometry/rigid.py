@@ -16,6 +16,7 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, kernel, reordered_kernel
+from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 
 CAUCHY_PRECISION = 0.25
@@ -348,22 +349,33 @@ def face_forward(motion: FloatArray, cost: FloatArray, mirrored: FloatArray, mem
 
 @kernel
 def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
-    """Write the rotation that explains the flow of the rays best, to first order of the flow."""
-    jtj, w, j = np.zeros((3, 3)), np.zeros(3), np.empty((2, 3))
+    """Write the rotation that best turns the first rays into the second (Wahba's problem)."""
+    b, a, c = np.zeros((3, 3)), np.ones(3), np.ones(3)
     for n in range(rays.shape[1]):
-        x, y = rays[0, n], rays[1, n]
-        j[0, 0], j[0, 1], j[0, 2] = -x * y, 1.0 + x * x, -y
-        j[1, 0], j[1, 1], j[1, 2] = -1.0 - y * y, x * y, x
-        for row in range(2):
-            for i in range(3):
-                w[i] += j[row, i] * (rays[2 + row, n] - rays[row, n])
-                for k in range(i + 1):
-                    jtj[i, k] += j[row, i] * j[row, k]
+        a[0], a[1], c[0], c[1] = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
+        w = 1.0 / math.sqrt((1.0 + a[0] * a[0] + a[1] * a[1]) * (1.0 + c[0] * c[0] + c[1] * c[1]))
+        for i in range(3):
+            for j in range(3):
+                b[i, j] += w * c[i] * a[j]
+    # Horn: the quaternion is the top eigenvector of a 4 x 4 matrix (JOSA A, 1987).
+    h, axes, values, off = np.empty((4, 4)), np.empty((4, 4)), np.empty(4), np.empty(4)
+    h[0, 0] = b[0, 0] + b[1, 1] + b[2, 2]
     for i in range(3):
-        jtj[i, i] += 1e-9
-    cholesky_inplace(jtj)
-    cholesky_solve_inplace(jtj, w)
-    _turn(np.eye(3), w[0], w[1], w[2], rotation)
+        j, k = (i + 1) % 3, (i + 2) % 3
+        h[i + 1, 0] = b[k, j] - b[j, k]
+        h[i + 1, i + 1] = b[i, i] - b[j, j] - b[k, k]
+        h[max(i, j) + 1, min(i, j) + 1] = b[i, j] + b[j, i]
+    eigensystem(h, axes, values, off)
+    top = 0
+    for i in range(1, 4):
+        if values[i] > values[top]:
+            top = i
+    q, v = axes[top, 0], axes[top]
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rotation[i, i] = 2.0 * (q * q + v[i + 1] * v[i + 1]) - 1.0
+        rotation[j, i] = 2.0 * (v[i + 1] * v[j + 1] + q * v[k + 1])
+        rotation[i, j] = 2.0 * (v[i + 1] * v[j + 1] - q * v[k + 1])
 
 
 @kernel

@@ -17,10 +17,14 @@ HOLD_S = 0.5
 """So long a body is remembered after tracks and flow have lost it, in seconds."""
 ENOUGH_TRACKS = 15
 """A body with fewer tracks is also described by its pixels in the last mask."""
+FAR = 1e3
+"""Residual where there is no body, in pixels."""
 LEAST_SAMPLES = 6
 """With fewer samples an affine flow is not fitted."""
 MARGIN = 4.0
 """Pixels around a body's samples in which its affine flow is extrapolated."""
+SLACK = 0.02
+"""Residual that a pixel's distance from a body adds, per pixel."""
 
 IntArray = npt.NDArray[np.int64]
 
@@ -86,6 +90,25 @@ class BodyFlows:
     """(K, 3, 2) flow = (1, x, y) @ model."""
     speed: float
     """Median speed of the samples against the world, in pixels per frame."""
+
+    def residual(self, flow: FloatImage) -> tuple[FloatImage, IdImage]:
+        """
+        Return, per pixel, the residual to the flow of the body that fits best, and its id.
+
+        Outside of a body's box its flow is that of the nearest point of the box, and the residual
+        grows by SLACK per pixel of distance.
+        """
+        h, w = flow.shape[:2]
+        x, y = np.arange(w, dtype=np.float32), np.arange(h, dtype=np.float32)[:, None]
+        nearest, owner = np.full((h, w), FAR, np.float32), np.zeros((h, w), np.int32)
+        for body, (left, top, right, bottom), m in zip(self.ids, self.boxes, self.models):
+            u, v = np.clip(x, left, right), np.clip(y, top, bottom)
+            dx = flow[..., 0] - (m[0, 0] + m[1, 0] * u + m[2, 0] * v)
+            dy = flow[..., 1] - (m[0, 1] + m[1, 1] * u + m[2, 1] * v)
+            error = np.hypot(dx, dy) + SLACK * np.hypot(x - u, y - v)
+            better = error < nearest
+            nearest[better], owner[better] = error[better], body
+        return nearest, owner
 
 
 def affine_flows(samples: dict[int, tuple[FloatImage, FloatImage, FloatImage]]) -> BodyFlows:

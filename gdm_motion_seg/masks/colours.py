@@ -6,8 +6,10 @@
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.masks.kernels import BINS, ByteImage, colour_bins, FloatImage
+from gdm_motion_seg.masks.kernels import ByteImage, FloatImage
 
+BINS = 32
+"""Bins per channel of a colour histogram."""
 KEPT = 0.9
 """Share of a histogram that is kept from frame to frame."""
 FLOOR = 1e-4
@@ -28,12 +30,11 @@ class ColourModel:
         """Begin without colours."""
         self._moving = np.zeros(BINS**3, np.float32)
         self._static = np.zeros(BINS**3, np.float32)
-        self._bins = np.zeros((0, 0), np.int64)
+        self._bins: npt.NDArray[np.int64] = np.zeros((0, 0), np.int64)
 
     def log_odds(self, lab: ByteImage) -> FloatImage:
         """Return log(p(colour | moving) / p(colour | static)) per pixel; 0 before any learning."""
-        self._bins = np.empty(lab.shape[:2], np.int64)
-        colour_bins(lab, self._bins)
+        self._bins = (lab // (256 // BINS)).astype(np.int64) @ np.array([BINS**2, BINS, 1])
         if not self._moving.any() or not self._static.any():
             return np.zeros(lab.shape[:2], np.float32)
         ratio = np.log((self._moving / self._moving.sum() + FLOOR)

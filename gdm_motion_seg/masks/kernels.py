@@ -23,8 +23,6 @@ STEPS = 32
 """Entries of the exponential's table per unit of its argument."""
 LARGEST = 10
 """Largest argument in the table of exponentials."""
-BINS = 32
-"""Bins per channel of a colour histogram."""
 
 
 @kernel
@@ -63,81 +61,6 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
 
 
 @kernel
-def world_residual(flow: FloatImage, carried: FloatImage, degree: int, cx: FloatImage,
-                   cy: FloatImage, keep: float, displacement: FloatImage,
-                   residual: FloatImage) -> None:
-    """
-    Fill the flow against the world and its sum over the last frames.
-
-    ``cx`` and ``cy`` are the coefficients of the world's polynomial flow. ``displacement`` gets
-    the leaky sum of the residual flow along each pixel's path, and the number of frames in it.
-    """
-    h, w = flow.shape[:2]
-    # Along a row the polynomial depends on x alone: its coefficients are those of powers of a.
-    px, py = np.empty(degree + 1), np.empty(degree + 1)
-    for y in range(h):
-        b = (2.0 * y - h) / w
-        k = 0
-        for i in range(degree + 1):
-            px[i], py[i], power = 0.0, 0.0, 1.0
-            for _ in range(degree + 1 - i):
-                px[i] += cx[k] * power
-                py[i] += cy[k] * power
-                power *= b
-                k += 1
-        for x in range(w):
-            a = (2.0 * x - w) / w
-            u, v = 0.0, 0.0
-            for i in range(degree, -1, -1):
-                u = u * a + px[i]
-                v = v * a + py[i]
-            rx, ry = flow[y, x, 0] - u, flow[y, x, 1] - v
-            residual[y, x, 0], residual[y, x, 1] = rx, ry
-            displacement[y, x, 0] = rx + keep * carried[y, x, 1]
-            displacement[y, x, 1] = ry + keep * carried[y, x, 2]
-            displacement[y, x, 2] = 1.0 + keep * carried[y, x, 3]
-
-
-@kernel
-def contradiction(displacement: FloatImage, spread: FloatImage, texture: FloatImage,
-                  noise2: float, kappa2: float, texture2: float, out: FloatImage) -> None:
-    """Fill how much the displacement against the world exceeds noise and parallax, in nats."""
-    h, w = out.shape
-    for y in range(h):
-        for x in range(w):
-            d = displacement[y, x]
-            s2 = noise2 * d[2] + kappa2 * spread[y, x] * spread[y, x]
-            out[y, x] = (math.log(1.0 + (d[0] * d[0] + d[1] * d[1]) / s2)
-                         * texture[y, x] / (texture[y, x] + texture2))
-
-
-@kernel
-def body_residual(flow: FloatImage, boxes: FloatImage, models: FloatImage, ids: IdImage,
-                  slack: float, nearest: FloatImage, owner: IdImage) -> None:
-    """
-    Fill, per pixel, the residual to the affine flow of the body that fits best, and its id.
-
-    Outside of a body's box its flow is that of the nearest point of the box, and the residual
-    grows by ``slack`` per pixel of distance.
-    """
-    h, w = flow.shape[:2]
-    for y in range(h):
-        for x in range(w):
-            best, whose = 1e3, 0
-            for k in range(len(ids)):
-                u = min(max(float(x), boxes[k, 0]), boxes[k, 2])
-                v = min(max(float(y), boxes[k, 1]), boxes[k, 3])
-                m = models[k]
-                dx = flow[y, x, 0] - (m[0, 0] + m[1, 0] * u + m[2, 0] * v)
-                dy = flow[y, x, 1] - (m[0, 1] + m[1, 1] * u + m[2, 1] * v)
-                away = math.sqrt((x - u) * (x - u) + (y - v) * (y - v))
-                e = math.sqrt(dx * dx + dy * dy) + slack * away
-                if e < best:
-                    best, whose = e, ids[k]
-            nearest[y, x], owner[y, x] = best, whose
-
-
-@kernel
 def votes(points: FloatImage, moving: npt.NDArray[np.int64], weight: FloatImage,
           flow: FloatImage, lab: ByteImage, spatial: float, colour: float, speed: float,
           out: FloatImage) -> None:
@@ -167,16 +90,6 @@ def votes(points: FloatImage, moving: npt.NDArray[np.int64], weight: FloatImage,
                 d += min(most, b * (e0 * e0 + e1 * e1 + e2 * e2))
                 d += min(most, c * (g0 * g0 + g1 * g1))
                 layer[y, x] += weight[n] * table[int(d)]
-
-
-@kernel
-def colour_bins(lab: ByteImage, out: npt.NDArray[np.int64]) -> None:
-    """Fill the index of each pixel's colour bin."""
-    shift = 256 // BINS
-    for y in range(lab.shape[0]):
-        for x in range(lab.shape[1]):
-            out[y, x] = (((lab[y, x, 0] // shift) * BINS + lab[y, x, 1] // shift) * BINS
-                         + lab[y, x, 2] // shift)
 
 
 @kernel

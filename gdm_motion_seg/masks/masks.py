@@ -23,7 +23,7 @@ from gdm_motion_seg.masks.grid import grid_sizes, View, Viewer
 from gdm_motion_seg.masks.kernels import ByteImage, FloatImage, IdImage
 from gdm_motion_seg.masks.proposals import Proposals, propose
 from gdm_motion_seg.masks.tracks import DOUBTFUL, MOVING, Tracks
-from gdm_motion_seg.masks.world import DEGREE, fit_world, parallax
+from gdm_motion_seg.masks.world import parallax, world_flow
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.tracking.image import check_array
 
@@ -47,8 +47,6 @@ LEAN_STATIC = -2.0
 """Log-odds of a pixel without votes."""
 DOUBT_WEIGHT = 0.3
 """Weight of the vote of a static track that is doubtful or lies on a body that was lost."""
-SLACK = 0.02
-"""Residual that a pixel's distance from a body adds, per pixel."""
 WEIGHTS = 1.0, 2.0, 2.0, 0.6
 """Weights of votes, flow, colour and the last mask in the log-odds."""
 CAP = 3.0
@@ -231,12 +229,11 @@ def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
     hit[tracks.pixels[tracks.moving, 1], tracks.pixels[tracks.moving, 0]] = 1
     moving |= cv2.dilate(hit, np.ones((11, 11), np.uint8))
     trust = 1.0 - cv2.blur(moving.astype(np.float32), (5, 5))
-    world = fit_world(view.flow, trust)
-    displacement = np.empty((h, w, 3), np.float32)
-    residual = np.empty((h, w, 2), np.float32)
-    kernels.world_residual(view.flow, before.fields, DEGREE, np.ascontiguousarray(world[:, 0]),
-                           np.ascontiguousarray(world[:, 1]), KEEP_PER_S**seconds, displacement,
-                           residual)
+    residual = view.flow - world_flow(view.flow, trust)
+    # A leaky sum along the path of each pixel, and the number of frames in it.
+    displacement = KEEP_PER_S**seconds * before.fields[..., 1:]
+    displacement[..., :2] += residual
+    displacement[..., 2] += 1.0
     return residual, displacement
 
 
@@ -246,10 +243,10 @@ def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: I
     # Static tracks on a body of the last mask may be wrong ones: they must not excuse the body.
     static = (tracks.sure < 0.5 * MOVING) & (tracks.at(body) == 0)
     spread = parallax(displacement, tracks.pixels[static])
-    nats = np.empty(view.shape, np.float32)
-    kernels.contradiction(displacement, spread, view.texture, 2 * NOISE**2, USUAL_PARALLAX**2,
-                          TEXTURE**2, nats)
-    return nats
+    noise2 = 2 * NOISE**2 * displacement[..., 2] + USUAL_PARALLAX**2 * spread**2
+    moved2 = displacement[..., 0]**2 + displacement[..., 1]**2
+    nats = np.log1p(moved2 / noise2) * (view.texture / (view.texture + TEXTURE**2))
+    return np.asarray(nats, np.float32)
 
 
 def _votes(frame: _Frame) -> FloatImage:
@@ -278,9 +275,7 @@ def _near_bodies(frame: _Frame) -> ByteImage:
 
 def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
     """Return log-odds by the residuals of the flow to world and bodies, and the nearest body."""
-    nearest, owner = np.empty(frame.nats.shape, np.float32), np.empty(frame.nats.shape, np.int32)
-    kernels.body_residual(frame.view.flow, flows.boxes, flows.models, flows.ids, SLACK, nearest,
-                          owner)
+    nearest, owner = flows.residual(frame.view.flow)
     noise2 = (NOISE + 0.1 * flows.speed)**2
     world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
     body2 = np.minimum(nearest, np.sqrt(world2) + 1.0)**2

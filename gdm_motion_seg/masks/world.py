@@ -27,29 +27,19 @@ PRIOR_TRACKS = 0.3
 """So many tracks the image's median counts for in every cell."""
 
 
-def fit_world(flow: FloatImage, trust: FloatImage) -> FloatImage:
+def world_flow(flow: FloatImage, trust: FloatImage) -> FloatImage:
     """
-    Fit the world's flow by robust least squares.
+    Return the world's flow (h, w, 2): a polynomial, fitted to the flow by robust least squares.
 
-    Parameters
-    ----------
-    flow :
-        (h, w, 2) flow of the frame.
-    trust :
-        (h, w) how sure it is that a pixel is static, in [0, 1].
-
-    Returns
-    -------
-    (10, 2) coefficients of the terms ``a**i * b**j`` with i + j <= 3, i outer; a and b are the
-    pixel's offset from the grid's middle over half of its width.
-
+    ``trust`` (h, w) is how sure it is that a pixel is static, in [0, 1].
     """
     h, w = trust.shape
     half = STEP // 2
-    terms = _terms(h, w)
     given = flow[half::STEP, half::STEP].reshape(-1, 2).astype(np.float64)
     weight = np.maximum(0.02, trust[half::STEP, half::STEP].ravel().astype(np.float64))
-    return robust_fit(terms, given, weight, SCALE, ROUNDS, 1e-4).astype(np.float32)
+    samples = _terms(h, w)[half::STEP, half::STEP].reshape(len(given), -1).astype(np.float64)
+    coefficients = robust_fit(samples, given, weight, SCALE, ROUNDS, 1e-4)
+    return np.asarray(_terms(h, w) @ coefficients.astype(np.float32))
 
 
 def robust_fit(terms: npt.NDArray[np.float64], given: npt.NDArray[np.float64],
@@ -68,11 +58,12 @@ def robust_fit(terms: npt.NDArray[np.float64], given: npt.NDArray[np.float64],
 
 
 @lru_cache(maxsize=4)
-def _terms(h: int, w: int) -> npt.NDArray[np.float64]:
-    """Return the terms of the polynomial at the samples."""
-    y, x = np.mgrid[STEP // 2:h:STEP, STEP // 2:w:STEP]
-    a, b = (2.0 * x.ravel() - w) / w, (2.0 * y.ravel() - h) / w
-    return np.stack([a**i * b**j for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i)], -1)
+def _terms(h: int, w: int) -> FloatImage:
+    """Return the terms of the polynomial at every pixel, in offsets from the grid's middle."""
+    y, x = np.mgrid[:h, :w]
+    a, b = (2.0 * x - w) / w, (2.0 * y - h) / w
+    terms = [a**i * b**j for i in range(DEGREE + 1) for j in range(DEGREE + 1 - i)]
+    return np.stack(terms, axis=-1).astype(np.float32)
 
 
 def parallax(displacement: FloatImage, cells: npt.NDArray[np.int64]) -> FloatImage:

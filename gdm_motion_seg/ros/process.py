@@ -22,7 +22,7 @@ from typing import Any
 
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.resources import resource
-from gdm_motion_seg.ros.shared_memory import remove_abandoned, segments_of
+from gdm_motion_seg.ros.segments import remove_abandoned, segments_of
 
 DOMAINS = range(1, 101)
 """Domain ids whose ports are free on every operating system (0 is the default one)."""

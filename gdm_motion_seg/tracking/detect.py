@@ -169,10 +169,12 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
     size = (height // CELL + 1) * (width // CELL + 1)
     strength, where = np.empty(size, np.float32), np.empty(size, np.int32)
     pixel, cell = np.empty(size, np.int32), np.empty(size, np.int32)
-    row_of = (np.arange(height) / fine).astype(np.int64)
-    column_of = (np.arange(width) / fine).astype(np.int64)
-    region_row = (np.arange(height) / region).astype(np.int64) * shape[1]
-    region_column = (np.arange(width) / region).astype(np.int64)
+    row_of, region_row = np.empty(height, np.int64), np.empty(height, np.int64)
+    column_of, region_column = np.empty(width, np.int64), np.empty(width, np.int64)
+    for v in range(height):
+        row_of[v], region_row[v] = int(v / fine), int(v / region) * shape[1]
+    for u in range(width):
+        column_of[u], region_column[u] = int(u / fine), int(u / region)
     first = np.zeros(shape[0] * shape[1] + 1, np.int64)
     count = 0
     for top in range(MARGIN, height - MARGIN - CELL + 1, CELL):
@@ -192,12 +194,16 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
                 where[count] = region_row[y] + region_column[x]
                 first[where[count] + 1] += 1
                 count += 1
-    first = np.cumsum(first)
-    order, filled = np.empty(count, np.int64), first[:-1].copy()
+    # Counting sort; numpy's functions would take a second to compile.
+    for r in range(1, len(first)):
+        first[r] += first[r - 1]
+    filled, by_strength = first.copy(), np.empty(count, np.float32)
+    by_pixel, by_cell = np.empty(count, np.int32), np.empty(count, np.int32)
     for i in range(count):
-        order[filled[where[i]]] = i
+        j = filled[where[i]]
         filled[where[i]] += 1
-    return first, strength[order], pixel[order], cell[order]
+        by_strength[j], by_pixel[j], by_cell[j] = strength[i], pixel[i], cell[i]
+    return first, by_strength, by_pixel, by_cell
 
 
 @kernel

@@ -43,7 +43,7 @@ class Window:
 
     def take(self, index: IntArray) -> 'Window':
         """Return some of the tracks."""
-        return replace(self, x=self.x[index], before=self.before[:, index],
+        return replace(self, x=self.x[index], before=np.take(self.before, index, axis=1),
                        covariance=self.covariance[index], ids=self.ids[index])
 
 

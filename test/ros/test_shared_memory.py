@@ -14,7 +14,8 @@ import pytest
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from gdm_motion_seg.ros.process import dds_environment, kill  # noqa: E402, I100
-from gdm_motion_seg.ros.shared_memory import FOLDER, remove_abandoned, segments_of  # noqa: E402
+from gdm_motion_seg.ros.segments import remove_abandoned, segments_of  # noqa: E402
+from gdm_motion_seg.ros.shared_memory import FOLDER  # noqa: E402
 from gdm_motion_seg_tools.ros.disturb import Disturbances  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 

@@ -187,9 +187,7 @@ class Camera:
                 if cloud.width and stamp_of(cloud.header) in aftermath.stamps}
 
     def _clouds(self, topic: str, aftermath: Aftermath) -> list[Any]:
-        from rclpy.serialization import deserialize_message
-
-        from gdm_motion_seg_tools.ros.record import message_class
+        from gdm_motion_seg_tools.ros.record import deserialize_message, message_class
         kind = message_class('sensor_msgs/msg/PointCloud2')
         return [deserialize_message(record.raw, kind) for record in self.recorder.records(topic)
                 if record.at >= aftermath.since]
