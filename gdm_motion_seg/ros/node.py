@@ -75,7 +75,11 @@ class MotionSegNode(LifecycleNode):
     def __init__(self, **kwargs: Any) -> None:
         """Declare the parameters; raises InputError if one of them is invalid."""
         super().__init__(NODE_NAME, **kwargs)
-        self._settings = Parameters(self, self._reconfigure)
+        try:
+            self._settings = Parameters(self, self._reconfigure)
+        except BaseException:
+            self.destroy_node()  # else the middleware's segment stays in shared memory
+            raise
         self._statistics = Statistics()
         self._adaptation = Adaptation()
         self._throttle = Throttle(WARN_PERIOD_S)

@@ -28,6 +28,7 @@ from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
+from gdm_motion_seg.ros.shared_memory import remove_abandoned, segments_of  # noqa: E402
 from gdm_motion_seg.settings import settings_of  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
@@ -447,10 +448,14 @@ def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp
     ({'tracking.mask_path': '/nowhere/mask.png'}, 'there is no file'),
 ])
 def test_a_bad_start_value_ends_the_node_with_one_sentence(settings, sentence, tmp_path):
-    node = NodeProcess(settings, log=tmp_path / 'log').start()
+    node, segments = NodeProcess(settings, log=tmp_path / 'log').start(), set()
+    while node.alive:
+        segments |= segments_of(node.process.pid)
+        time.sleep(0.005)
     assert node.process.wait(60) == 2
     assert sentence in node.output()
     assert 'Traceback' not in node.output()
+    assert segments and not remove_abandoned(segments), 'it left its shared memory behind'
 
 
 @pytest.mark.parametrize('arguments, environment, sentence', [

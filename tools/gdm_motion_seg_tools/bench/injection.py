@@ -33,8 +33,9 @@ NOTHING = 'none'
 """Name of the beginning, before the first fault."""
 ACTION = 'action'
 """Takes the place of a message type for faults that are no messages."""
-FAULTS = {'raw': {IMAGE: IMAGE_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS},
-          'compressed': {COMPRESSED: COMPRESSED_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS}}
+FAULTS: dict[str, dict[str, tuple[Fault, ...]]] = {
+    'raw': {IMAGE: IMAGE_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS},
+    'compressed': {COMPRESSED: COMPRESSED_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS}}
 """Transport of the images to the faults of each type of message."""
 
 
