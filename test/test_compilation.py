@@ -146,6 +146,18 @@ def test_a_wait_is_reported_again_and_again_and_a_short_one_is_not():
     assert this.text() == ''
 
 
+def test_the_times_of_waits_add_up(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr('gdm_motion_seg.progress.time.monotonic', lambda: now[0])
+    this = Progress()
+    with this.waiting('compiling'):
+        now[0] = 40.0
+    now[0] = 1000.0
+    with this.waiting('compiling'):
+        now[0] = 1005.0
+        assert this.text() == 'compiling (45 s so far)'
+
+
 def test_a_note_reaches_who_listens_later_too_but_once():
     this, early, late = Progress(), [], []
     with this.reported(early.append):
