@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Shared memory of DDS: whether it has space for images, and what killed processes leave."""
+"""Shared memory of DDS: free space for images, and segments that killed processes leave."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,15 +12,15 @@ import re
 
 FOLDER = '/dev/shm'
 ENOUGH = 16 * 2**20
-"""Bytes: a few images. Docker gives a container 64 MiB if it is not told otherwise."""
+"""Bytes: a few images. The default of Docker is 64 MiB."""
 
 
 def shared_memory_problem(folder: str = FOLDER) -> str:
-    """Say that images will get lost for lack of shared memory; empty if they will not."""
+    """Return a warning if shared memory is too small for images; empty if it is large enough."""
     try:
         space = os.statvfs(folder)
     except OSError:
-        return ''  # another system, with another kind of shared memory
+        return ''  # a system without this folder
     free = space.f_bavail * space.f_frsize
     if free >= ENOUGH:
         return ''
@@ -39,11 +39,11 @@ def segments_of(pid: int) -> set[Path]:
 
 def remove_abandoned(segments: Iterable[Path]) -> list[Path]:
     """
-    Remove segments whose owner is gone, as ``fastdds shm clean`` does; returns those.
+    Remove segments whose owner has ended, as ``fastdds shm clean`` does; returns them.
 
-    A process that is killed leaves its segment, whose size its profile says. As long as the owner
-    lives, it holds a lock on a file beside the segment. Ports stay: they are small, and the next
-    participant with the same number uses them again.
+    A process that is killed leaves its segment behind. While the owner runs, it holds a lock on a
+    file beside the segment. Files of ports are kept: they are small, and the next participant with
+    the same number uses them.
     """
     return [segment for segment in segments if _remove_if_abandoned(segment)]
 
@@ -57,5 +57,5 @@ def _remove_if_abandoned(segment: Path) -> bool:
                 with suppress(FileNotFoundError):
                     path.unlink()
     except OSError:
-        return False  # somebody holds it, or it is not ours to remove
+        return False  # the owner runs, or it belongs to another user
     return True

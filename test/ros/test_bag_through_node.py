@@ -273,5 +273,5 @@ def test_a_player_refuses_what_it_cannot_play(session, bag, tmp_path):
     with pytest.raises(InputError, match='rate must be positive'):
         BagPlayer(session.node, bag[0], rate=0.0)
     (tmp_path / 'broken').mkdir()
-    with pytest.raises(InputError, match='is no bag'):
+    with pytest.raises(InputError, match='is not a bag'):
         BagPlayer(session.node, tmp_path / 'broken')

@@ -194,10 +194,10 @@ def test_the_watchdog_goes_to_error_while_images_come_without_an_answer():
 @pytest.mark.parametrize('state, active_for, source, level, message', [
     ('inactive', 0.0, Source('/i', 0), OK, 'not listening: the node is inactive'),
     ('active', 1.0, Source('/i', 0), OK, 'waiting for the first image on /i'),
-    ('active', 9.0, Source('/i', 0), WARN, 'nobody publishes on /i'),
-    ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, though somebody publishes'),
+    ('active', 9.0, Source('/i', 0), WARN, '/i has no publisher'),
+    ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, although it has a publisher'),
     ('active', 9.0, Source('/i', 0, '', ('/a', '/b')), WARN,
-     'nobody publishes on /i; there are images on /a, /b'),
+     '/i has no publisher; there are images on /a, /b'),
     ('active', 1.0, Source('/i', 1, 'bad match'), ERROR, 'bad match'),
 ])
 def test_the_diagnostics_say_what_is_wrong_with_the_images(state, active_for, source, level,
@@ -280,7 +280,7 @@ def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_fram
                                                        'tracking.max_tracks': 50}))
     relay.put(arrivals[1])
     assert soon(lambda: outputs.names == [KEYPOINTS])
-    assert 'gave up a frame' in said[0]
+    assert 'abandoned a frame' in said[0]
     release.set()
     threads[0].join(WAIT_S)
     assert relay.stop(WAIT_S)
@@ -308,7 +308,7 @@ def test_settings_that_cannot_be_taken_leave_the_old_ones_as_a_whole(scene, monk
     monkeypatch.setattr(processor._pipeline, 'reconfigure', half)
     processor.reconfigure(with_flat(NodeConfig(), {**scene.settings, 'tracking.max_tracks': 50}))
     processor.process(Arrival(scene.moment(rosbags_types(), 1).message(), 0.0))
-    assert 'new settings could not be taken: OSError: gone' in said[0]
+    assert 'new settings could not be applied: OSError: gone' in said[0]
     assert processor._pipeline.config.tracking.max_tracks == NodeConfig().tracking.max_tracks
     assert statistics.snapshot().counts['answered'] == 2
 
@@ -324,7 +324,7 @@ def test_an_exception_in_the_pipeline_is_reported_counted_and_the_state_reset(sc
         worker.put(arrivals[7])
         assert soon(lambda: said)
         assert worker.stop(WAIT_S)
-    assert said[0].startswith('started afresh after an error: IndexError')
+    assert said[0].startswith('restarted after an error: IndexError')
     assert statistics.snapshot().counts['failed'] == 1
     for arrival in arrivals[8:]:
         processor.process(arrival)

@@ -183,7 +183,7 @@ def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp
     with hanging_node(tmp_path / 'log') as node:
         feed_until_it_hangs(node, scene, images, recorder)
         assert change_state(session, Transition.TRANSITION_DEACTIVATE)
-        assert 'gave up a frame' in node.output()
+        assert 'abandoned a frame' in node.output()
         assert change_state(session, Transition.TRANSITION_ACTIVATE)
         assert wait_until(images.get_subscription_count, 60), node.output()
         feed(scene, images, recorder, range(2, 5))
@@ -415,13 +415,13 @@ def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp
     quick = {'watchdog_s': 0.5, **RELIABLE}
     with NodeProcess(quick, {'image': '/front/image_raw'}, log=tmp_path / 'log') as node:
         assert listener.wait_for(
-            lambda: say(listener, 'nobody publishes on /front/image_raw'), 180), node.output()
+            lambda: say(listener, '/front/image_raw has no publisher'), 180), node.output()
         other_topic = session.node.create_publisher(Image, '/rear/image_raw', 1)
         assert listener.wait_for(lambda: any(
-            status.message.startswith('nobody publishes on /front/image_raw; there are images on')
+            status.message.startswith('/front/image_raw has no publisher; there are images on')
             and '/rear/image_raw' in status.message
             for status in listener.last(DIAGNOSTICS).status), 180), node.output()
-        assert node.output().count('nobody publishes on /front/image_raw') == 1, 'logged once'
+        assert node.output().count('/front/image_raw has no publisher') == 1, 'logged once'
         session.node.destroy_publisher(other_topic)
         wrong = session.node.create_publisher(Image, '/front/image_raw', qos_profile_sensor_data)
         assert listener.wait_for(lambda: say(

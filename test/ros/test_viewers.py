@@ -149,7 +149,7 @@ def test_the_page_shows_what_the_real_node_answers(session, scene, tmp_path):
 
 def test_a_node_that_is_not_there_is_one_sentence(other_end, monkeypatch):
     monkeypatch.setattr(listener, 'FIND_S', 0.5)
-    with dds_here(), pytest.raises(InputError, match='nobody publishes /no/node/motions'):
+    with dds_here(), pytest.raises(InputError, match='/no/node/motions has no publisher'):
         listener.NodeListener('/no/node')
 
 

@@ -66,7 +66,7 @@ def test_every_nth_frame_only_is_paired(wall):
     tracker = FeatureTracker(TrackingConfig(frame_gap=2, every_n=3))
     frames = run(tracker, map(wall().frame, range(8)))
     assert [f.gap for f in frames] == [0, 0, 0, 2, 0, 0, 2, 0]
-    assert frames[4].reason == 'only tracked (every_n is 3)' and not frames[4].problem
+    assert frames[4].reason == 'tracked only (every_n is 3)' and not frames[4].problem
 
 
 def test_ids_live_on_and_are_never_given_twice(wall):
