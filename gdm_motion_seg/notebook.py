@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an answer shows itself in Python: a repr, a table for notebooks, a data frame, a plot."""
+"""Display of a result in Python: repr, table for notebooks, data frame, plot."""
 
 from html import escape
 from typing import Any, TYPE_CHECKING
@@ -24,7 +24,7 @@ WORLD_COLOUR, WRONG_COLOUR = '0.6', 'black'
 
 def track_columns(pair: Correspondences, answer: MotionSegmentation
                   ) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a table of tracks; a residual that is not known is NaN."""
+    """Return the columns of a table of tracks; an unknown residual is NaN."""
     words = np.array(('world', 'body', 'wrong match'))
     return {
         'track_id': pair.ids, 'u': pair.x2[:, 0], 'v': pair.x2[:, 1],

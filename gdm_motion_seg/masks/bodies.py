@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bodies of the masks: their names and lives, and the affine flow of each."""
+"""The bodies of the masks: their ids and lifetimes, and their affine flows."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from gdm_motion_seg.masks.kernels import FloatImage, IdImage
 from gdm_motion_seg.masks.world import robust_fit
 
 FLOW_BODY = 1_000_000
-"""Ids from here on are bodies that only the flow shows; they have no tracks."""
+"""First id of bodies that only the flow shows; they have no tracks."""
 HOLD_S = 0.5
-"""So long a body is remembered after tracks and flow have lost it, in seconds."""
+"""Time for which a body is remembered after tracks and flow have lost it, in seconds."""
 ENOUGH_TRACKS = 15
-"""A body with fewer tracks is also described by its pixels in the last mask."""
+"""With fewer tracks, the flow of a body is also fitted to its pixels in the last mask."""
 LEAST_SAMPLES = 6
-"""With fewer samples an affine flow is not fitted."""
+"""Smallest number of samples for the fit of an affine flow."""
 MARGIN = 4.0
 """Pixels around a body's samples in which its affine flow is extrapolated."""
 
@@ -26,7 +26,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 class Names:
-    """Which body is which, and how long each is still believed in."""
+    """Ids of the bodies, and how long each is still remembered."""
 
     def __init__(self) -> None:
         """Begin without bodies."""
@@ -36,7 +36,7 @@ class Names:
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """Ids of the bodies that are believed in."""
+        """Ids of the bodies that are remembered."""
         return tuple(self._left)
 
     def new(self) -> int:
@@ -46,9 +46,9 @@ class Names:
 
     def of_tracks(self, bodies: IntArray, under: IdImage) -> IntArray:
         """
-        Return the names of the tracks' bodies.
+        Return the ids of the bodies of tracks.
 
-        A new body on the pixels (``under``) of one that has no tracks any more is that body.
+        A new body on the pixels (``under``) of a body without tracks gets its id.
         """
         now = [int(b) for b in np.unique(bodies[bodies > 0])]
         for body in now:
@@ -62,7 +62,7 @@ class Names:
         return np.array([self._same.get(int(b), 0) for b in bodies], np.int64)
 
     def tick(self, seen: set[int], seconds: float) -> None:
-        """Let a frame pass in which some bodies were seen."""
+        """Advance by one frame, in which some bodies were seen."""
         for body in seen:
             self._left[body] = min(HOLD_S, self._left.get(body, 0.0) + seconds)
         for body in set(self._left) - seen:
@@ -70,7 +70,7 @@ class Names:
         self._left = {body: left for body, left in self._left.items() if left > 0}
 
     def drop(self, body: int) -> None:
-        """Believe no longer in a body."""
+        """Forget a body."""
         self._left.pop(body, None)
 
 

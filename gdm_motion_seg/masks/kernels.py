@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The loops over the pixels of the working grid.
+Compiled loops over the pixels of the working grid.
 
-Colours are 8-bit Lab, so sums of absolute differences are whole numbers and exponentials of them
-come from tables.
+Colours are 8-bit Lab, so sums of absolute differences are integers, and their exponentials are
+tabulated.
 """
 
 import math
@@ -32,10 +32,10 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
           age: FloatImage, lab: ByteImage, colour_px: float, out: FloatImage, out_body: IdImage,
           out_age: FloatImage) -> None:
     """
-    Bring what is known of the last frame to this frame's pixels, along the flow.
+    Warp the memory of the last frame to the pixels of this frame along the flow.
 
-    ``memory`` holds log-odds, displacement x and y, and frames per pixel. All are scaled by how
-    well the colours agree (``colour_px``: standard deviation in grey levels).
+    ``memory`` holds log-odds, displacement x and y, and frames per pixel. All are scaled by the
+    similarity of the colours (``colour_px``: standard deviation in grey levels).
     """
     h, w = lab.shape[:2]
     factor = 0.5 * STEPS / (colour_px * colour_px)
@@ -67,13 +67,13 @@ def world_residual(flow: FloatImage, carried: FloatImage, degree: int, cx: Float
                    cy: FloatImage, keep: float, displacement: FloatImage,
                    residual: FloatImage) -> None:
     """
-    Fill the flow against the world and its sum over the last frames.
+    Fill the flow relative to the world and its sum over the last frames.
 
     ``cx`` and ``cy`` are the coefficients of the world's polynomial flow. ``displacement`` gets
     the leaky sum of the residual flow along each pixel's path, and the number of frames in it.
     """
     h, w = flow.shape[:2]
-    # Along a row the polynomial depends on x alone: its coefficients are those of powers of a.
+    # Along a row the polynomial depends on x only; these are its coefficients.
     px, py = np.empty(degree + 1), np.empty(degree + 1)
     for y in range(h):
         b = (2.0 * y - h) / w
@@ -101,7 +101,7 @@ def world_residual(flow: FloatImage, carried: FloatImage, degree: int, cx: Float
 @kernel
 def contradiction(displacement: FloatImage, spread: FloatImage, texture: FloatImage,
                   noise2: float, kappa2: float, texture2: float, out: FloatImage) -> None:
-    """Fill how much the displacement against the world exceeds noise and parallax, in nats."""
+    """Fill the excess of the displacement to the world over noise and parallax, in nats."""
     h, w = out.shape
     for y in range(h):
         for x in range(w):
@@ -115,7 +115,7 @@ def contradiction(displacement: FloatImage, spread: FloatImage, texture: FloatIm
 def body_residual(flow: FloatImage, boxes: FloatImage, models: FloatImage, ids: IdImage,
                   slack: float, nearest: FloatImage, owner: IdImage) -> None:
     """
-    Fill, per pixel, the residual to the affine flow of the body that fits best, and its id.
+    Fill the residual of each pixel to the affine flow of the best body, and its id.
 
     Outside of a body's box its flow is that of the nearest point of the box, and the residual
     grows by ``slack`` per pixel of distance.
@@ -141,7 +141,7 @@ def body_residual(flow: FloatImage, boxes: FloatImage, models: FloatImage, ids: 
 def votes(points: FloatImage, moving: npt.NDArray[np.int64], weight: FloatImage,
           flow: FloatImage, lab: ByteImage, spatial: float, colour: float, speed: float,
           out: FloatImage) -> None:
-    """Add the votes of tracks for static (0) and moving (1): Gaussians in place, Lab and flow."""
+    """Add the votes of tracks for static (0) and moving (1): Gaussians in x, y, Lab and flow."""
     h, w = lab.shape[:2]
     reach = int(2.0 * spatial)
     table = np.exp(-np.arange(STEPS * LARGEST) / STEPS).astype(np.float32)
@@ -183,10 +183,10 @@ def colour_bins(lab: ByteImage, out: npt.NDArray[np.int64]) -> None:
 def smooth_edges(values: FloatImage, lab: ByteImage, reach: float, edge: float,
                  rounds: int) -> None:
     """
-    Smooth in place but not across edges of the image.
+    Smooth in place, but not across edges of the image.
 
-    The recursive domain transform (Gastal and Oliveira, 2011); ``reach`` in pixels, ``edge`` the
-    sum of absolute differences in Lab that stops it.
+    This is the recursive domain transform (Gastal and Oliveira, 2011). ``reach`` is in pixels,
+    ``edge`` is the sum of absolute differences in Lab that stops it.
     """
     h, w = values.shape
     table = np.empty(766, np.float32)
@@ -220,7 +220,7 @@ def _difference(lab: ByteImage, y: int, x: int, v: int, u: int) -> int:
 
 @kernel
 def enlarge(sign: FloatImage, body: IdImage, out: IdImage) -> None:
-    """Fill the instance image at full size; borders run where the interpolated sign changes."""
+    """Fill the instance image at full size; borders are where the interpolated sign changes."""
     h, w = sign.shape
     height, width = out.shape
     left, share = np.empty(width, np.int64), np.empty(width, np.float32)
@@ -238,6 +238,6 @@ def enlarge(sign: FloatImage, body: IdImage, out: IdImage) -> None:
             lower = sign[j + 1, i] + a * (sign[j + 1, i + 1] - sign[j + 1, i])
             if upper + b * (lower - upper) > 0.0:
                 nearest = body[j + (b > 0.5), i + (a > 0.5)]
-                # Just outside of a coarse body the id is that of the neighbour inside.
+                # Just outside of a coarse body, use the id of the neighbour inside.
                 out[y, x] = nearest if nearest else max(body[j, i], body[j, i + 1],
                                                         body[j + 1, i], body[j + 1, i + 1])

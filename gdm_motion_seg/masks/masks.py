@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Dense masks of what moves, from the answers for tracks, dense flow, colour and the last mask.
+Dense masks of what moves, from labelled tracks, dense flow, colour and the last mask.
 
-Tracks decide where they are; flow decides between them and proposes bodies where there are none;
-colour and edges of the image fill in. Each frame is answered from it and those before it.
+Tracks decide at their positions. Flow decides between them, and proposes bodies where there are no
+tracks. Colours and edges of the image complete the mask. The method is causal.
 """
 
 from dataclasses import dataclass, replace
@@ -28,49 +28,49 @@ from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.tracking.image import check_array
 
 KEEP_PER_S = 0.005
-"""Share of a displacement that is left after a second: the sum reaches back about 0.2 s."""
+"""Share of a displacement that remains after a second: the sum covers about 0.2 s."""
 NOISE = 0.15
 """Noise of the flow in pixels of the grid."""
 USUAL_PARALLAX = 4.0
-"""Displacements up to so many times those of the static tracks around are parallax."""
+"""Displacements up to this multiple of those of static tracks nearby count as parallax."""
 TEXTURE = 3.0
-"""Gradient in grey levels per pixel below which flow is not believed."""
+"""Gradient in grey levels per pixel below which flow is not used."""
 COLOUR_CHANGE = 25.0
-"""Standard deviation in grey levels of a pixel's colour from frame to frame."""
+"""Standard deviation of a pixel's colour between two frames, in grey levels."""
 VOTE_PX, VOTE_LAB, VOTE_FLOW = 4.0, 12.0, 1.0
-"""Reach of a track's vote in pixels of the grid, in Lab and in flow."""
+"""Standard deviations of a track's vote: in pixels of the grid, in Lab and in flow."""
 VOTE_REACH = 8
-"""Pixels of the grid at which votes end: two standard deviations."""
+"""Radius of votes in pixels of the grid: two standard deviations."""
 NO_VOTE = 0.3
-"""Votes that count as few."""
+"""Weight of the prior, in votes."""
 LEAN_STATIC = -2.0
-"""Log-odds of a pixel without votes."""
+"""Log-odds of the prior: without votes a pixel is static."""
 DOUBT_WEIGHT = 0.3
-"""Weight of the vote of a static track that is doubtful or lies on a body that was lost."""
+"""Weight of the vote of a static track that is uncertain or lies on a lost body."""
 SLACK = 0.02
-"""Residual that a pixel's distance from a body adds, per pixel."""
+"""Residual per pixel of distance from a body."""
 WEIGHTS = 1.0, 2.0, 2.0, 0.6
 """Weights of votes, flow, colour and the last mask in the log-odds."""
 CAP = 3.0
 """Largest log-odds of one kind of evidence."""
 SMOOTH_PX, EDGE_LAB, SMOOTH_ROUNDS = 20.0, 30.0, 2
-"""Reach of the edge-aware smoothing, and the edge that stops it."""
+"""Radius of the edge-aware smoothing, and the edge that stops it."""
 SURE = 1.0
-"""Log-odds from which on pixels teach their colour."""
+"""Log-odds above which pixels are used to learn colours."""
 COMPONENT_TRACKS, COMPONENT_PIXELS = 3, 20
-"""A component of the mask holds so many moving tracks, or pixels of a remembered body."""
+"""Smallest number of moving tracks, or of pixels of a remembered body, in a component."""
 PAUSE_S = 1.0
-"""After so long a pause everything is forgotten."""
+"""Pause after which everything is forgotten, in seconds."""
 
 
 @dataclass
 class _Memory:
-    """What is carried from frame to frame, on the grid."""
+    """State that is carried from frame to frame, on the grid."""
 
     stamp: int
     lab: ByteImage
     fields: FloatImage
-    """(h, w, 4) log-odds, displacement against the world in x and y, frames in it."""
+    """(h, w, 4) log-odds, displacement to the world in x and y, number of frames in it."""
     body: IdImage
     age: FloatImage
 
@@ -79,12 +79,12 @@ class MotionMasks:
     """
     Makes an instance image of each frame: 0 is the world, other values are ids of bodies.
 
-    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000.
-    Images and answers are given in order. Nothing moves is an answer: all zeros.
+    Ids are those of the motions in the result; bodies that only the flow shows have ids from
+    1 000 000 on. Frames must be given in order. If nothing moves, the image is all zero.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
+        """Begin with an empty memory."""
         self.reset()
 
     def reset(self) -> None:
@@ -99,10 +99,10 @@ class MotionMasks:
         Parameters
         ----------
         image :
-            The frame that the answer is about: grey, BGR or BGRA of 8 or 16 bits.
+            The frame: grey, BGR or BGRA of 8 or 16 bits.
         result :
-            The pipeline's answer for this frame. Where it names no world, nothing is called
-            moving; where it refuses the image, the frame is left out.
+            The result of the pipeline for this frame. If it has no world, nothing is marked as
+            moving; if the image was refused, the frame is skipped.
 
         """
         check_array(image)
@@ -192,14 +192,14 @@ class MotionMasks:
 
 @dataclass(frozen=True)
 class _Frame:
-    """What is known of a frame before its pixels are labelled."""
+    """Evidence of a frame before its pixels are labelled."""
 
     view: View
     before: _Memory
     tracks: Tracks
     shown: Proposals
     residual: FloatImage
-    """(h, w, 2) flow against the world."""
+    """(h, w, 2) flow relative to the world."""
     nats: FloatImage
     """(h, w) contradiction to the world."""
     lost: npt.NDArray[np.bool_]
@@ -213,7 +213,7 @@ def _begin(stamp: int, view: View) -> _Memory:
 
 
 def _carried(memory: _Memory, view: View) -> _Memory:
-    """Return the memory at its new places."""
+    """Return the memory, warped to this frame."""
     new = _Memory(memory.stamp, view.lab, np.empty_like(memory.fields),
                   np.empty_like(memory.body), np.empty_like(memory.age))
     kernels.carry(view.flow, memory.fields, memory.lab, memory.body, memory.age, view.lab,
@@ -223,7 +223,7 @@ def _carried(memory: _Memory, view: View) -> _Memory:
 
 def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
                    ) -> tuple[FloatImage, FloatImage]:
-    """Return the flow against the world, and its sum over the last frames with their number."""
+    """Return the flow relative to the world, its sum over the last frames, and their number."""
     h, w = view.shape
     moving = (before.body > 0).astype(np.uint8)
     moving = cv2.dilate(moving, np.ones((5, 5), np.uint8))
@@ -242,8 +242,8 @@ def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
 
 def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: IdImage
                    ) -> FloatImage:
-    """Return by how many nats each pixel contradicts the world, parallax and noise allowed for."""
-    # Static tracks on a body of the last mask may be wrong ones: they must not excuse the body.
+    """Return by how many nats each pixel contradicts the world beyond parallax and noise."""
+    # Static tracks on a body of the last mask may be wrong, so they do not count here.
     static = (tracks.sure < 0.5 * MOVING) & (tracks.at(body) == 0)
     spread = parallax(displacement, tracks.pixels[static])
     nats = np.empty(view.shape, np.float32)
@@ -253,7 +253,7 @@ def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: I
 
 
 def _votes(frame: _Frame) -> FloatImage:
-    """Return log-odds by the votes of tracks, and of the flow where it shows a body."""
+    """Return log-odds from the votes of tracks, and of the flow where it shows a body."""
     tracks, view = frame.tracks, frame.view
     witness = tracks.moving | ((tracks.sure <= DOUBTFUL) & ~tracks.at(frame.lost))
     weight = np.where(witness, 1.0, DOUBT_WEIGHT).astype(np.float32)
@@ -268,16 +268,16 @@ def _votes(frame: _Frame) -> FloatImage:
 
 
 def _near_bodies(frame: _Frame) -> ByteImage:
-    """Return where votes can matter: around moving tracks, proposals and the last mask."""
+    """Return the pixels near moving tracks, proposals and the last mask, where votes matter."""
     near = ((frame.before.body > 0) | (frame.shown.region > 0)).astype(np.uint8)
     x, y = frame.tracks.pixels[frame.tracks.moving].T
     near[y, x] = 1
-    # Twice the reach of a vote: where moving tracks vote, static ones have their say.
+    # Twice the radius of a vote: where moving tracks vote, static ones must vote, too.
     return np.asarray(cv2.dilate(near, np.ones((4 * VOTE_REACH + 1,) * 2, np.uint8)), np.uint8)
 
 
 def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
-    """Return log-odds by the residuals of the flow to world and bodies, and the nearest body."""
+    """Return log-odds from the residuals of the flow to world and bodies, and the nearest body."""
     nearest, owner = np.empty(frame.nats.shape, np.float32), np.empty(frame.nats.shape, np.int32)
     kernels.body_residual(frame.view.flow, flows.boxes, flows.models, flows.ids, SLACK, nearest,
                           owner)
@@ -289,7 +289,7 @@ def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
               ) -> npt.NDArray[np.bool_]:
-    """Return the components of the mask that tracks, flow or memory vouch for."""
+    """Return the components of the mask that tracks, flow or memory support."""
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
     hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
     pixels = np.bincount(parts[held], minlength=count)
@@ -299,7 +299,7 @@ def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
 
 
 def _enlarged(answer: tuple[FloatImage, IdImage], shape: tuple[int, ...]) -> IdImage:
-    """Bring the answer to the image's size; the border runs where the log-odds cross zero."""
+    """Return the mask at the size of the image; borders are where the log-odds cross zero."""
     odds, body = answer
     large = np.zeros(shape[:2], np.int32)
     if body.any():

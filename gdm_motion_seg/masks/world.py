@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flow of the static world: one smooth field, and how far parallax leads away from it."""
+"""The flow of the static world: a smooth field, and the deviation that parallax causes."""
 
 from functools import lru_cache
 
@@ -12,19 +12,19 @@ import numpy.typing as npt
 from gdm_motion_seg.masks.kernels import FloatImage
 
 DEGREE = 3
-"""Of the polynomial: a homography over one frame is quadratic, some relief needs one more."""
+"""Degree of the polynomial: a homography is nearly quadratic, relief needs one degree more."""
 STEP = 5
-"""Pixels between the samples that the polynomial is fitted to."""
+"""Distance in pixels between the samples to which the polynomial is fitted."""
 SCALE = 0.3
-"""Residual in pixels of the grid from which on a sample counts less."""
+"""Residual in pixels of the grid above which a sample has less weight."""
 ROUNDS = 4
-"""Of the robust fit."""
+"""Iterations of the robust fit."""
 CELL = 6
 """Side in pixels of the cells in which the parallax of tracks is averaged."""
 CELL_BLUR = 2.0
 """Standard deviation in cells of the mean over neighbours."""
 PRIOR_TRACKS = 0.3
-"""So many tracks the image's median counts for in every cell."""
+"""Weight of the median of the image in every cell, in tracks."""
 
 
 def fit_world(flow: FloatImage, trust: FloatImage) -> FloatImage:
@@ -36,7 +36,7 @@ def fit_world(flow: FloatImage, trust: FloatImage) -> FloatImage:
     flow :
         (h, w, 2) flow of the frame.
     trust :
-        (h, w) how sure it is that a pixel is static, in [0, 1].
+        (h, w) probability that a pixel is static.
 
     Returns
     -------
@@ -77,12 +77,12 @@ def _terms(h: int, w: int) -> npt.NDArray[np.float64]:
 
 def parallax(displacement: FloatImage, cells: npt.NDArray[np.int64]) -> FloatImage:
     """
-    Return by how much the static world leaves the smooth flow around each pixel.
+    Return by how much the static world deviates from the smooth flow around each pixel.
 
     Parameters
     ----------
     displacement :
-        (h, w, 3) displacement against the smooth flow.
+        (h, w, 3) displacement relative to the smooth flow.
     cells :
         (N, 2) pixels of the tracks that belong to the world.
 

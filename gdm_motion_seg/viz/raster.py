@@ -20,14 +20,14 @@ Image = npt.NDArray[np.uint8]
 @kernel
 def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> None:
     """
-    Put the same dot at many places.
+    Draw the same dot at many positions.
 
     Parameters
     ----------
     canvas : (H, W, 3) array
         The picture, drawn on in place.
     at : (N, 2) array
-        Centres in pixels; what lies outside of the picture is left out.
+        Centres in pixels; parts outside of the picture are not drawn.
     offsets : (P, 2) array
         Pixels of the dot about its centre.
     colour : (3,) array

@@ -226,17 +226,17 @@ def test_an_old_parameter_file_is_taken_and_what_was_removed_is_named(here, smal
     (('--set', 'tracking.frame_gap'), 'NAME=VALUE'),
     (('--set', 'tracking.nonsense=1'), 'nonsense'),
     (('--set', 'segmentation.effort=0.5'),
-     "the parameter 'segmentation.effort' does not exist any more: every search is a full one"),
+     "the parameter 'segmentation.effort' does not exist any more: every search is complete"),
     (('--set', 'tracking.frame_gap_s=0.5'), 'its new name is tracking.gap_s'),
     (('--set', 'tracking.frame_gap=-1'), 'frame_gap must lie in'),
     (('--set', 'tracking.max_tracks=0'), 'max_tracks must lie in'),
     (('--set', 'tracking.frame_gap=x'), 'must be of type int'),
-    (('--set', 'tracking.frame_gap=['), 'no value'),
+    (('--set', 'tracking.frame_gap=['), 'not a value'),
     (('--set', 'segmentation.method=magic'), 'must be one of'),
     (('--params', 'missing.yaml'), 'missing.yaml'),
     (('--params', 'list.yaml'), 'ros__parameters'),
-    (('--params', 'broken.yaml'), 'no valid YAML'),
-    (('--params', 'binary.yaml'), 'no text file'),
+    (('--params', 'broken.yaml'), 'not valid YAML'),
+    (('--params', 'binary.yaml'), 'not a text file'),
     (('--params', 'unknown.yaml'), 'colour'),
 ])
 def test_a_wrong_setting_is_one_sentence(here, small_bag, capsys, words, complaint):
@@ -250,12 +250,12 @@ def test_a_wrong_setting_is_one_sentence(here, small_bag, capsys, words, complai
 
 
 @pytest.mark.parametrize('words, complaint', [
-    (('bag', 'nothing'), 'nothing does not exist'), (('bag', 'text.txt'), 'is no bag'),
+    (('bag', 'nothing'), 'nothing does not exist'), (('bag', 'text.txt'), 'is not a bag'),
     (('video', 'nothing'), 'does not exist'), (('video', 'text.txt'), 'cannot be decoded'),
     (('segment', 'nothing', 'text.txt'), 'does not exist'),
     (('segment', 'text.txt', 'text.txt'), 'cannot be decoded as an image'),
-    (('segment', '.', '.'), 'is no file'),
-    (('synth', 'text.txt'), 'is no folder'), (('synth', 'full'), 'use --overwrite'),
+    (('segment', '.', '.'), 'is not a file'),
+    (('synth', 'text.txt'), 'is not a folder'), (('synth', 'full'), 'use --overwrite'),
     (('synth', 'full', '--overwrite'), 'not written by gdm-motion-seg'),
     (('synth', '/proc/none'), 'cannot be written'), (('synth', 'o', '--size', '5x5'), 'size'),
 ])
@@ -283,7 +283,7 @@ def test_images_of_different_sizes_are_no_pair(here, two_images, capsys):
     small = here / 'small.png'
     cv2.imwrite(str(small), cv2.resize(cv2.imread(str(two_images[0])), (64, 48)))
     assert run('segment', two_images[0], small) == 2
-    assert 'must have the same size' in sentence(capsys)
+    assert 'the sizes must be equal' in sentence(capsys)
 
 
 def test_an_overlay_of_unknown_kind_is_refused(here, two_images, capsys):
@@ -420,4 +420,4 @@ def test_the_node_says_in_one_sentence_that_it_needs_ros():
         [sys.executable, '-c', BLOCK_ROS.replace('cli.main', 'ros.main').replace(
             'main(sys.argv[1:])', 'main()')], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count('\n') == 1, done.stderr
-    assert done.stderr.startswith('motion_seg_node: it needs ROS 2 (No module named')
+    assert done.stderr.startswith('motion_seg_node: ROS 2 is not available (No module named')

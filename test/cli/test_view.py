@@ -28,7 +28,7 @@ def test_a_source_is_shown_to_its_end(small_bag, capsys):
 
 def test_whoever_opens_the_page_to_others_is_warned(small_bag, capsys):
     assert main(['view', str(small_bag[0]), *QUICK, '--host', '0.0.0.0']) == 0
-    assert 'warning: everybody who can reach' in capsys.readouterr().err
+    assert 'warning: everyone who can reach' in capsys.readouterr().err
 
 
 def test_a_machine_without_a_browser_gets_the_address(small_bag, capsys, monkeypatch):
@@ -42,7 +42,7 @@ def test_a_machine_without_a_browser_gets_the_address(small_bag, capsys, monkeyp
 @pytest.mark.parametrize('words, sentence', [
     (['no/such/file'], 'no/such/file does not exist'),
     (['987'], 'no camera 987 that can be opened'),
-    (['drive.mp4', '--port', '70000'], 'no port from 0 to 65535'),
+    (['drive.mp4', '--port', '70000'], 'not a port from 0 to 65535'),
     (['ros:/motion_seg', '--rerun'], 'not a node')])
 def test_what_cannot_be_shown_is_one_sentence(words, sentence, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -105,7 +105,7 @@ def test_a_missing_folder_is_a_sentence(read, tmp_path):
 
 @pytest.mark.parametrize('read', [read_hopkins155, read_adelaide, read_kt3dmoseg])
 def test_a_folder_without_the_files_is_a_sentence(read, tmp_path):
-    with pytest.raises(InputError, match='holds no'):
+    with pytest.raises(InputError, match='contains no'):
         list(read(tmp_path))
 
 
@@ -132,7 +132,7 @@ def test_a_file_cut_short_is_a_sentence(tmp_path):
     ({'y': np.ones((2, 30, 5))}, '3 x P x F'),
     ({'y': np.ones((3, 30, 1))}, '3 x P x F'),
     ({'y': np.full((3, 30, 5), np.nan)}, 'finite'),
-    ({'width': np.ones(3)}, 'one number'),
+    ({'width': np.ones(3)}, 'one finite number'),
     ({'width': 0}, 'positive'),
     ({'s': np.ones(7)}, '7 labels'),
     ({'s': np.full(30, -2)}, 'whole numbers'),
@@ -206,5 +206,5 @@ def test_a_width_that_is_no_number_is_a_sentence(tmp_path, value):
 def test_a_variable_that_unfolds_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(matfile, 'LARGEST_VARIABLE', 1000)
     savemat(tmp_path / 'bomb.mat', {'zeros': np.zeros(1000)}, do_compression=True)
-    with pytest.raises(InputError, match='unfolds to more than 1000 bytes'):
+    with pytest.raises(InputError, match='expands to more than 1000 bytes'):
         read_mat(tmp_path / 'bomb.mat')

@@ -52,13 +52,13 @@ def test_files_that_appear_during_a_run_stay(tmp_path):
         (folder / 'a').write_text('ours')
         (out / 'notes.txt').write_text('theirs')
     assert (out / 'notes.txt').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
-    with pytest.raises(InputError, match='put there by somebody else'), \
+    with pytest.raises(InputError, match='created by another program'), \
             output_folder(out, overwrite=True) as folder:
         (folder / 'b').write_text('ours')
         (out / 'b').write_text('theirs')
     assert (out / 'b').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
     file = tmp_path / 'a.json'
-    with pytest.raises(InputError, match='replaced by somebody else'), output_file(file) as mine:
+    with pytest.raises(InputError, match='replaced by another program'), output_file(file) as mine:
         mine.write_text('ours')
         file.unlink()
         file.write_text('theirs')
@@ -120,7 +120,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
     pipe = tmp_path / 'pipe'
     os.mkfifo(pipe)
     for path in (pipe, Path('/dev/null')):
-        with pytest.raises(InputError, match='no regular file'), output_file(path, True):
+        with pytest.raises(InputError, match='not a regular file'), output_file(path, True):
             pass
     assert pipe.is_fifo() and Path('/dev/null').is_char_device()
 
@@ -160,7 +160,7 @@ def test_an_existing_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(tm
 
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / 'out').touch()
-    with pytest.raises(InputError, match='no folder'), output_folder(tmp_path / 'out', True):
+    with pytest.raises(InputError, match='not a folder'), output_folder(tmp_path / 'out', True):
         pass
 
 

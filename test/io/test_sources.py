@@ -224,13 +224,13 @@ def test_a_bag_cut_short_is_refused(tmp_path, storage, share):
     file = next(f for f in folder.iterdir() if f.suffix in ('.mcap', '.db3'))
     data = file.read_bytes()
     file.write_bytes(data[:int(share * len(data))])
-    assert 'cut short' in refusal(folder)
+    assert 'truncated' in refusal(folder)
 
 
 def test_a_bag_whose_metadata_are_broken_is_refused(tmp_path):
     folder = write_bag(tmp_path / 'bag', pictures())
     (folder / 'metadata.yaml').write_text('rosbag2_bagfile_information: [')
-    assert 'no readable bag' in refusal(folder)
+    assert 'not a readable bag' in refusal(folder)
 
 
 def test_metadata_cannot_lead_the_reader_out_of_its_folder(tmp_path):
@@ -238,14 +238,14 @@ def test_metadata_cannot_lead_the_reader_out_of_its_folder(tmp_path):
     shutil.move(folder / 'bag.mcap', tmp_path / 'elsewhere.mcap')
     metadata = folder / 'metadata.yaml'
     metadata.write_text(metadata.read_text().replace('bag.mcap', '../elsewhere.mcap'))
-    assert 'no readable bag' in refusal(folder)
+    assert 'not a readable bag' in refusal(folder)
 
 
 def test_a_bag_without_images_is_refused_with_its_topics(tmp_path):
     types = rosbags_types()
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/colour', types.ColorRGBA(r=1.0, g=0.0, b=0.0, a=1.0), 1)
-    assert 'holds no images; its topics are /colour' in refusal(tmp_path / 'bag')
+    assert 'contains no images; its topics are /colour' in refusal(tmp_path / 'bag')
 
 
 def test_a_bag_whose_images_are_all_unreadable_is_refused_with_the_reason(tmp_path):

@@ -229,8 +229,8 @@ def moment():
 
 
 @pytest.mark.parametrize('data, reason', [
-    (hidden_size(moment())[0].data, 'the marker 00 at byte 2, which does not belong there'),
-    (hidden_size(moment(), 64)[0].data, 'the marker 00 at byte 2, which does not belong there'),
+    (hidden_size(moment())[0].data, 'the marker 00 at byte 2, which is not allowed there'),
+    (hidden_size(moment(), 64)[0].data, 'the marker 00 at byte 2, which is not allowed there'),
     (many_scans(moment())[0].data, 'scans, too many'),
     (b'\xff\xd8\xff\xd0' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker d0'),
     (b'\xff\xd8\xff\xe0\x00\x01' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker e0'),

@@ -160,7 +160,7 @@ def test_the_legend_of_a_frame_without_a_pair_is_its_reason():
 
 
 def test_a_long_reason_stays_within_a_small_image():
-    result = result_for((160, 120), reason='started afresh: ' + 30 * 'a long sentence ')
+    result = result_for((160, 120), reason='restarted: ' + 30 * 'a long sentence ')
     drawn = draw_overlay(np.full((120, 160, 3), 255, np.uint8), result)
     assert drawn.shape == (120, 160, 3)
 
