@@ -63,7 +63,7 @@ def test_only_what_is_missing_or_has_changed_is_computed(tmp_path, inputs, in_pr
 
     code, names, failures = computed()
     assert (code, names) == (1, ['bag0', 'bag1', 'bag2', 'long'])
-    assert list(failures) == ['cut'] and 'cut.mcap is no readable bag' in failures['cut']
+    assert list(failures) == ['cut'] and 'cut.mcap is not a readable bag' in failures['cut']
     first = run_of(tmp_path / 'out')
     shutil.copy(next((inputs / 'bag0').glob('*.mcap')), inputs / 'cut.mcap')
     os.utime(next((inputs / 'bag1').glob('*.mcap')))
@@ -132,7 +132,7 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_finished(
     assert batch(tiny_bags / 'bag0', *flags) == 0
     assert batch(tiny_bags, *flags) == 2
     said = capsys.readouterr().err
-    assert 'No space left on device; what is finished stays' in said
+    assert 'No space left on device; finished work is kept' in said
     assert 'bag0' in run_of(out) and 'bag2' not in run_of(out)
 
 
@@ -212,7 +212,7 @@ def test_a_cluster_of_another_version_is_refused():
         cluster.check_versions(versions(dask='2025.9'))
     with pytest.raises(InputError, match='the scheduler has Python 3.12, this command 3.11'):
         cluster.check_versions(versions(python='3.12.0.final.0'))
-    with pytest.raises(InputError, match='tcp://a has not the version'):
+    with pytest.raises(InputError, match='tcp://a does not have the gdm_motion_seg'):
         cluster.check_code({'tcp://a': '0.0.0+else'})
 
 
@@ -220,7 +220,7 @@ def test_workers_that_do_not_see_the_output_folder_are_refused(tmp_path, in_proc
                                                                monkeypatch):
     monkeypatch.setattr(cluster, '_sees', lambda out, name: False)
     with Client(in_process_scheduler, set_as_default=False) as client:
-        with pytest.raises(InputError, match='does not see'):
+        with pytest.raises(InputError, match='cannot access'):
             cluster.check_shared(client, str(tmp_path))
     assert list((tmp_path / 'recordings').iterdir()) == []
 
@@ -237,11 +237,11 @@ class Ended:
 
 @pytest.mark.parametrize('future, sentence', [
     (Ended('lost'), 'does not answer any more'),
-    (Ended('error', NoWorkerError('task', 60.0)), 'no workers any more')])
+    (Ended('error', NoWorkerError('task', 60.0)), 'all workers died')])
 def test_a_lost_scheduler_and_lost_workers_end_the_run_with_a_sentence(tmp_path, tiny_bags, future,
                                                                        sentence):
     batch_run = BatchRun(small_job(tmp_path), find_recordings([str(tiny_bags)]))
-    with pytest.raises(GdmMotionSegError, match=f'{sentence}.*what is finished stays'):
+    with pytest.raises(GdmMotionSegError, match=f'{sentence}.*finished work is kept'):
         batch_run._outcome(future, None)
 
 

@@ -79,4 +79,4 @@ def test_the_command_prints_recording_time_and_body(folder, capsys):
 
 def test_a_folder_without_results_is_a_sentence_and_exit_code_2(tmp_path, capsys):
     assert main(['query', str(tmp_path), 'count > 0']) == 2
-    assert 'holds no results' in capsys.readouterr().err
+    assert 'contains no results' in capsys.readouterr().err

@@ -59,8 +59,8 @@ def test_two_recordings_with_one_name_are_refused_with_both_paths(tree):
 
 @pytest.mark.parametrize('text, sentence', [
     ('{}/nowhere', 'does not exist'), ('{}/*.xyz', 'matches nothing'),
-    ('{}/empty', 'holds no bag'), ('{}/empty.txt', 'lists no recordings'),
-    ('{}/binary.txt', 'no text file'), ('nonsense://x/y', 'cannot be reached')])
+    ('{}/empty', 'contains no bag'), ('{}/empty.txt', 'lists no recordings'),
+    ('{}/binary.txt', 'not a text file'), ('nonsense://x/y', 'cannot be reached')])
 def test_an_input_without_recordings_is_a_sentence(tmp_path, text, sentence):
     (tmp_path / 'empty').mkdir()
     (tmp_path / 'empty.txt').write_text('# nothing\n')

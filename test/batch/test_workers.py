@@ -115,7 +115,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path, ti
         os.killpg(command.pid, signal.SIGINT)
         said = command.communicate(timeout=PATIENCE_S)[1]
     assert command.returncode == 130, said
-    assert 'recordings are finished and stay' in said and 'Traceback' not in said, said
+    assert 'recordings are finished and kept' in said and 'Traceback' not in said, said
     _, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
     assert not alive
     before = {path.stem: json.loads(path.read_text())['run']
