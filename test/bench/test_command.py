@@ -105,7 +105,7 @@ def test_fresh_forgets_the_rows_of_an_earlier_run(tmp_path, in_this_process):
 @pytest.mark.parametrize('words, sentence', [
     (['hopkins155'], 'needs --data'),
     (['adelaide', '--data', '{tmp}/nowhere'], 'there is no folder'),
-    (['adelaide', '--data', '{tmp}'], 'holds no'),
+    (['adelaide', '--data', '{tmp}'], 'contains no'),
     (['synthetic', '--methods', 'magic'], "no method 'magic'"),
     (['synthetic', '--pairs', 'xyz'], "'xyz'"),
     (['synthetic', '--json', '{tmp}'], 'cannot write'),

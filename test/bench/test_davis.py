@@ -57,8 +57,8 @@ def test_the_reliability_is_the_share_that_moves_of_the_keypoints_in_each_tenth(
 
 
 @pytest.mark.parametrize('words, sentence', [
-    ((), 'needs --data'), (('--data', 'empty'), 'holds no footage'),
-    (('--data', 'half'), 'holds no image')])
+    ((), 'needs --data'), (('--data', 'empty'), 'contains no footage'),
+    (('--data', 'half'), 'contains no image')])
 def test_a_folder_that_is_no_data_set_is_refused_in_a_sentence(words, sentence, tmp_path,
                                                                monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Faults put into a bag while it is played; no ROS in here."""
+"""Injects faults into a bag while it is played; this module does not use ROS."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,22 +20,22 @@ from gdm_motion_seg_tools.bench.faults import (
     CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, Fault, IMAGE_FAULTS, Moment)
 
 GOOD_FRAMES = (72, 120)
-"""Good frames between two faults, at least and below: at 60 Hz, 1.2 to 2 seconds."""
+"""Range of the number of good frames between two faults: 1.2 to 2 seconds at 60 Hz."""
 PATIENCE_S = 15.0
-"""The next fault waits so long for a right answer, on a machine that has other things to do."""
+"""Time for which the next fault waits for a right result, on a busy machine."""
 LONG_PATIENCE_S = 60.0
-"""And so long for any answer."""
+"""Time for which the next fault waits for any result."""
 LOOK_EVERY = 15
-"""Good frames after which it looks again whether there is one."""
+"""Number of good frames between two checks for a result."""
 BAD_INFOS = 10
-"""A wrong calibration comes so many times: a single one would be corrected by the next."""
+"""Number of repetitions of a wrong calibration: the next message would correct a single one."""
 NOTHING = 'none'
 """Name of the beginning, before the first fault."""
 ACTION = 'action'
-"""Takes the place of a message type for faults that are no messages."""
+"""Replaces the message type for faults that are not messages."""
 FAULTS = {'raw': {IMAGE: IMAGE_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS},
           'compressed': {COMPRESSED: COMPRESSED_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS}}
-"""Transport of the images to the faults of each type of message."""
+"""Faults of each message type, by transport of the images."""
 
 
 @dataclass
@@ -44,33 +44,33 @@ class Aftermath:
 
     fault: str
     since: float
-    """When the last message of the fault was published (time.monotonic)."""
+    """Publication of the last message of the fault (time.monotonic)."""
     stamps: set[int] = field(default_factory=set)
     """Stamps of the good frames."""
 
 
 class FaultInjector:
     """
-    Replaces messages of a bag by faults; what a BagPlayer takes as ``transform``.
+    Replaces messages of a bag by faults; the ``transform`` of a BagPlayer.
 
-    Each fault comes once in a round, in a new random order every round. ``finished`` receives the
-    aftermath of each.
+    Each fault comes once per round, in a new random order. ``finished`` receives the aftermath of
+    each.
 
     Parameters
     ----------
     transport
-        Of the images: raw or compressed.
+        Transport of the images: raw or compressed.
     image_topic
-        The bag's topic of the images; the other one holds their camera_info.
+        The image topic of the bag; the other topic has the camera_info.
     period
         Time between two frames in nanoseconds.
     recovered
-        Tells whether the node has answered, and whether rightly, by its answers to the good frames
-        of an aftermath.
+        Returns whether the node has results for the good frames of an aftermath, and whether they
+        are right.
     rng
-        Chooses when what comes.
+        Chooses the order and the times.
     actions
-        What else is done to the node, by name; they come as faults do.
+        Other disturbances of the node, by name; they are injected like faults.
 
     """
 
@@ -85,7 +85,7 @@ class FaultInjector:
                         for fault in faults]
         self._faults += [(ACTION, Fault(name, lambda moment: [])) for name in self._actions]
         self.failed_actions: list[str] = []
-        """What went wrong with actions."""
+        """Errors of actions."""
         self._image_topic, self._period, self._rng = image_topic, period, rng
         self._recovered = recovered
         self._round: list[tuple[str, Fault]] = []
@@ -98,7 +98,7 @@ class FaultInjector:
         self.good_frames = 0
 
     def __call__(self, topic: str, raw: bytes) -> list[bytes]:
-        """Return what is published in the place of a message."""
+        """Return the messages to publish instead of a message."""
         if topic != self._image_topic:
             return [self._infos.pop()] if self._infos else [bytes(raw)]
         if self._images:
@@ -132,7 +132,7 @@ class FaultInjector:
         return [self._next_of_fault()] if faulty else []
 
     def _act(self, name: str) -> None:
-        """Do something to the node; the camera stands still meanwhile."""
+        """Run an action; no images are sent meanwhile."""
         try:
             self._actions[name]()
         except (GdmMotionSegError, AssertionError) as error:
@@ -140,7 +140,7 @@ class FaultInjector:
         self._current = Aftermath(name, time.monotonic())
 
     def _next_of_fault(self) -> bytes:
-        """One faulty message for one of the bag, so that the node has the time to see each."""
+        """Return one faulty message per message of the bag, so that the node sees each of them."""
         data = self._images.pop(0)
         if not self._images:
             self._current = Aftermath(self._fault, time.monotonic())
