@@ -27,13 +27,13 @@ def test_every_place_has_the_same_version(folder):
 
 
 @pytest.mark.parametrize('folder', [ROOT, ROOT / 'tools'], ids=['package', 'tools'])
-def test_the_metadata_hold_the_readme(folder):
+def test_the_metadata_contain_the_readme(folder):
     done = subprocess.run([sys.executable, 'setup.py', '--long-description'], cwd=folder,
                           capture_output=True, text=True, check=True)
     assert (folder / 'README.md').read_text(encoding='utf-8').strip() in done.stdout
 
 
-def test_the_source_distribution_holds_tests_docs_and_everything_that_is_installed(tmp_path):
+def test_the_source_distribution_contains_tests_docs_and_all_installed_files(tmp_path):
     subprocess.run([sys.executable, 'setup.py', '-q', 'egg_info', '--egg-base', tmp_path, 'sdist',
                     '--dist-dir', tmp_path], cwd=ROOT, capture_output=True, check=True)
     with tarfile.open(next(tmp_path.glob('*.tar.gz'))) as archive:

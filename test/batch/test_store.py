@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of the output folder are whole or absent, and the folder belongs to one command."""
+"""Files of the output folder are complete or absent, and one command uses it at a time."""
 
 import errno
 

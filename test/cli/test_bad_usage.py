@@ -128,8 +128,7 @@ def sentence(capsys, *words):
     (('replay', 'in/cut_bag'), 'truncated'),
     (('replay', 'in/frames'), 'is not a bag'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '')
-def test_an_input_that_cannot_be_used_is_one_sentence(here, capsys, monkeypatch, words,
-                                                      complaint):
+def test_an_input_that_cannot_be_used_is_one_sentence(here, capsys, monkeypatch, words, complaint):
     if words[0] == 'replay':
         pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
         for name, value in dds_environment().items():
@@ -147,7 +146,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize('command', WRITERS)
-def test_an_output_that_exists_stays_as_it_is(here, capsys, command):
+def test_an_existing_output_is_not_changed(here, capsys, command):
     place = here / ('out.png' if command == 'segment' else 'out')
     if command == 'segment':
         place.write_text('mine')
@@ -165,7 +164,7 @@ def test_an_output_that_exists_stays_as_it_is(here, capsys, command):
 
 
 @pytest.mark.parametrize('command', [c for c in WRITERS if c != 'synth'])
-def test_a_report_that_exists_stays_as_it_is(here, capsys, command):
+def test_an_existing_report_is_not_changed(here, capsys, command):
     (here / 'report.json').write_text('mine')
     words = (*WRITERS[command], 'out.png' if command == 'segment' else 'out')
     assert main([*words, '--json', 'report.json']) == 2
@@ -339,7 +338,7 @@ def test_sigterm_in_a_video_leaves_nothing(here, long):
     assert names(here) == ['in', 'long']
 
 
-def test_ctrl_c_in_a_long_solve_ends_segment_and_leaves_nothing(here):
+def test_ctrl_c_in_a_long_search_ends_segment_and_leaves_nothing(here):
     psutil = pytest.importorskip('psutil')
     endless = ('segmentation.method=gdm-paper', 'segmentation.n_motions=4',
                'segmentation.gdm.n1=1000', 'segmentation.gdm.n2=1000')

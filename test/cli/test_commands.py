@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command gdm-motion-seg: what each command does, and what it says when it cannot."""
+"""The command gdm-motion-seg: results and errors of each command."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def test_a_process_that_ends_at_once_has_written_everything(two_images, tmp_path):
+def test_a_process_that_ends_early_has_written_all_output(two_images, tmp_path):
     words = [sys.executable, '-m', 'gdm_motion_seg', 'segment']
     files = ['--out', tmp_path / 'out.png', '--json', '-']
     done = subprocess.run([*words, *two_images, *files], capture_output=True, text=True)
@@ -147,13 +147,13 @@ def test_a_scene_in_which_nothing_moves_gets_white_masks(here, tmp_path):
     assert run('video', folder, '--masks', 'm', '--out', 'o3') == 2
 
 
-def test_segment_writes_an_overlay_and_says_the_motions(here, two_images, capsys):
+def test_segment_writes_an_overlay_and_prints_the_motions(here, two_images, capsys):
     assert run('segment', *two_images) == 0
     assert 'motions' in capsys.readouterr().out
     assert cv2.imread('motions.png').shape == (480, 640, 3)
 
 
-def test_segment_gives_json_for_machines(here, two_images, capsys):
+def test_segment_writes_json(here, two_images, capsys):
     assert run('segment', *two_images, '--out', 'o.png', '--json', '-') == 0
     document = json.loads(capsys.readouterr().out)
     points = document['points']
@@ -184,7 +184,7 @@ def test_bag_writes_what_the_node_would_have_published(here, small_bag, capsys):
     assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 16
 
 
-def test_video_takes_a_folder_of_images_and_leaves_out_what_is_not_wanted(here, capsys):
+def test_video_accepts_a_folder_of_images_and_omits_unwanted_outputs(here, capsys):
     (here / 'in').mkdir()
     renderer = Renderer(scene_named('two_movers'), (320, 240))
     for i in range(7):
@@ -211,7 +211,8 @@ def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
     assert json.loads(capsys.readouterr().out)['pairs'] == 10
 
 
-def test_an_old_parameter_file_is_taken_and_what_was_removed_is_named(here, small_bag, capsys):
+def test_an_old_parameter_file_is_accepted_with_a_warning_per_removed_parameter(here, small_bag,
+                                                                                capsys):
     (here / 'p.yaml').write_text('/**:\n  ros__parameters:\n    image_depth: 3\n'
                                  '    tracking:\n      frame_gap: 3\n      max_side: 640\n')
     assert run('bag', small_bag[0], '--no-bag', '--no-video', '--no-tables', '--json', '-',
@@ -279,7 +280,7 @@ def test_a_wrong_command_line_is_one_sentence_and_exit_code_2(here, capsys, word
     assert '--help' in sentence(capsys)
 
 
-def test_images_of_different_sizes_are_no_pair(here, two_images, capsys):
+def test_images_of_different_sizes_are_refused(here, two_images, capsys):
     small = here / 'small.png'
     cv2.imwrite(str(small), cv2.resize(cv2.imread(str(two_images[0])), (64, 48)))
     assert run('segment', two_images[0], small) == 2
@@ -292,7 +293,7 @@ def test_an_overlay_of_unknown_kind_is_refused(here, two_images, capsys):
     assert list(here.iterdir()) == []
 
 
-def test_an_output_that_exists_is_replaced_only_on_demand(here, two_images, capsys):
+def test_an_existing_output_is_replaced_only_on_request(here, two_images, capsys):
     assert run('segment', *two_images, '--out', 'o.png') == 0
     capsys.readouterr()
     assert run('segment', *two_images, '--out', 'o.png') == 2
@@ -361,7 +362,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(here):
         assert list(here.iterdir()) == []
 
 
-def test_a_reader_that_goes_away_is_no_error(here, two_images):
+def test_a_closed_pipe_is_not_an_error(here, two_images):
     process = subprocess.Popen(command('segment', *two_images, '--json', '-', '--overwrite'),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()

@@ -342,7 +342,7 @@ def test_every_command_is_documented():
     assert documented | {'demo'} >= set(COMMANDS)
 
 
-def test_no_reason_speaks_of_a_command_that_is_gone():
+def test_every_exception_is_for_a_documented_command():
     found = list(commands())
     gone = [start for start in (*NOT_RUN, *SMALLER)
             if not any(f'{command} '.startswith(f'{start} ') for command in found)]
@@ -350,7 +350,7 @@ def test_no_reason_speaks_of_a_command_that_is_gone():
 
 
 @pytest.mark.parametrize('block', list(python_blocks()))
-def test_a_documented_piece_of_python_works(block, desk, monkeypatch):
+def test_a_documented_python_example_works(block, desk, monkeypatch):
     monkeypatch.chdir(desk)
     types, rng = rosbags_types(), np.random.default_rng(0)
     given = {'vectors': rng.normal(size=(60, 4)), 'message': cloud_from_rows(
@@ -359,7 +359,7 @@ def test_a_documented_piece_of_python_works(block, desk, monkeypatch):
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
-def test_links_within_the_project_lead_somewhere(page):
+def test_links_within_the_project_are_valid(page):
     links = re.findall(r'\]\(([^)#]+?)(?:#[^)]*)?\)', page.read_text(encoding='utf-8'))
     for link in links:
         if '://' not in link:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nothing that a camera sends brings the node down: each fault by name, with DDS and without."""
+"""No message of a camera ends the node: each fault by name, with DDS and without."""
 
 from collections import defaultdict
 import os

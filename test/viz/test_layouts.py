@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The layouts of RViz and Foxglove against what these programs read, and what the node sends."""
+"""The layouts of RViz and Foxglove agree with these programs and with the node."""
 
 import json
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_frames_are_those_of_the_camera(manager):
     assert axes['Reference Frame'] == '<Fixed Frame>'
 
 
-def test_both_hide_values_are_given_because_rviz_reads_them_into_nothing(rviz):
+def test_both_hide_values_are_set_because_rviz_has_no_defaults_for_them(rviz):
     assert rviz['Window Geometry']['Hide Left Dock'] is False
     assert rviz['Window Geometry']['Hide Right Dock'] is False
 

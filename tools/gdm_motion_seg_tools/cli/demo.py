@@ -54,7 +54,7 @@ class Exchange:
 
     @property
     def dropped(self) -> int:
-        """Number of images without a result."""
+        """Return the number of images without a result."""
         return self.sent - self.answered
 
     def latency_ms(self, percent: float) -> float:
