@@ -109,8 +109,8 @@ def test_fresh_discards_the_rows_of_an_earlier_run(tmp_path, in_this_process):
     (['synthetic', '--methods', 'magic'], "no method 'magic'"),
     (['synthetic', '--pairs', 'xyz'], "'xyz'"),
     (['synthetic', '--json', '{tmp}'], 'cannot write'),
-    (['synthetic', '--seeds', '0'], 'whole number from 1'),
-    (['synthetic', '--jobs', 'two'], 'whole number from 1'),
+    (['synthetic', '--seeds', '0'], 'whole number of at least 1'),
+    (['synthetic', '--jobs', 'two'], 'whole number of at least 1'),
     (['soak', '--minutes', '-1'], 'minutes above 0'),
     (['everest'], 'everest'),
 ])

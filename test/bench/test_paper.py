@@ -149,7 +149,7 @@ def test_the_page_warns_if_positions_suffice():
     summary = {'k-means': {'adelaide_inlier_error': 0.0, 'adelaide_error': 44.0},
                'slbf-ms': {'adelaide_inlier_error': 0.1, 'adelaide_error': 44.0}}
     text = paper_page._outliers(summary, '')
-    assert 'Read the inlier error with care' in text
+    assert 'The inlier error must be read with care' in text
     assert text.index('| k-means on positions (control) | 0.00 | 44.00 |') < text.index(
         '| SLBF-MS (d = 6) | 0.10 | 44.00 |')
 
