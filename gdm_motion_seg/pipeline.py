@@ -46,7 +46,7 @@ class PipelineConfig(Config):
 
 @dataclass(frozen=True, repr=False)
 class FrameResult:
-    """What is known after a frame: the correspondences of its pair and their motions."""
+    """The result of a frame: the correspondences of its pair and their motions."""
 
     stamp: int
     """Time of the newer frame in nanoseconds."""
@@ -95,11 +95,11 @@ class FrameResult:
         return self.gap > 0
 
     def __repr__(self) -> str:
-        """Say in one line what moves."""
+        """Return one line that says what moves."""
         return str(notebook().as_text(self))
 
     def _repr_html_(self) -> str:
-        """Show the motions as a table."""
+        """Return the motions as an HTML table."""
         return str(notebook().as_html(self))
 
     def to_dataframe(self) -> 'pandas.DataFrame':
@@ -114,9 +114,9 @@ class FrameResult:
         Parameters
         ----------
         image :
-            The newer frame (grey or BGR), drawn below; None for an empty background.
+            The newer frame (grey or BGR) as background; None for an empty one.
         axes :
-            Axes of matplotlib to draw into; new ones by default.
+            Axes of matplotlib; new ones by default.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class FrameResult:
 
 
 def notebook() -> ModuleType:
-    """Return the module of displays, which a robot does not load."""
+    """Return the module with the displays, which is imported on use."""
     return import_module('gdm_motion_seg.notebook')
 
 

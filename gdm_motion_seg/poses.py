@@ -35,7 +35,7 @@ FIT_PX = 1.0
 LOSS_PX = 0.5
 """Residual in pixels above which a point has less weight."""
 LEAST_SPREAD_PX = 4.0
-"""Points that lie closer together show no expansion."""
+"""Smallest spread of points whose expansion can be measured."""
 SURE = 2.0
 """An expansion is significant if it exceeds this number of standard deviations."""
 
@@ -188,7 +188,7 @@ def _cross(v: FloatArray) -> FloatArray:
 
 def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
                ) -> MotionPose | None:
-    """Return the pose of a camera that only turned; None if that does not explain the points."""
+    """Return the pose of a pure rotation; None if that does not explain the points."""
     weight, rotation = np.ones(len(rays1)), np.eye(3)
     for _ in range(ROUNDS):
         rotation = aligning_rotation(rays1, rays2, weight)
@@ -204,7 +204,7 @@ def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
     jacobian = focal * np.stack([np.column_stack([-x * y, one + x * x, -y]),
                                  np.column_stack([-one - y * y, x * y, x])], axis=1)
     covariance = _covariance(residual.ravel(), jacobian.reshape(-1, 3)) * len(rays1) / count
-    # A translation that the rotation has absorbed is of the size of what it leaves over.
+    # A translation that the rotation has absorbed is about as large as the residuals.
     return MotionPose(rotation, np.zeros(3), math.degrees(math.sqrt(
         np.trace(covariance) + (middle / focal)**2)), 180.0)
 

@@ -144,7 +144,7 @@ def dashboard(client: Client) -> str:
 
 
 class Quiet(WorkerPlugin):
-    """Lets worker processes leave Ctrl-C to the command, and their logs to its sentences."""
+    """Plugin that lets workers ignore Ctrl-C and suppresses their logs."""
 
     name = 'gdm-motion-seg-quiet'
 

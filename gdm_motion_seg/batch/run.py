@@ -180,7 +180,7 @@ class BatchRun:
         self._queue.add(future)
 
     def _take(self, future: 'Future[Any]') -> None:
-        """Take what a future brings, and submit what follows from it."""
+        """Handle a finished future and submit the tasks that follow."""
         task = self._tasks.pop(future, None)
         if task is None:
             return  # it was cancelled because another part of its recording failed
@@ -225,7 +225,7 @@ class BatchRun:
             self._handed_out[name] = max(count, self._handed_out[name])
 
     def _outcome(self, future: 'Future[Any]', task: _Task) -> Outcome | None:
-        """Return the outcome of a task; None if it is to be submitted again."""
+        """Return the outcome of a task; None if it was submitted again."""
         from distributed.scheduler import KilledWorker, NoWorkerError
         if future.status in ('cancelled', 'lost'):
             raise GdmMotionSegError('the scheduler does not answer any more; finished work '

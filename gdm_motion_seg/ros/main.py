@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node from the start of its process to the end."""
+"""Start, run and end of the node in its process."""
 
 import atexit
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gdm_motion_seg.ros.node import MotionSegNode
 
 END_WITHIN_S = 1.2
-"""After a signal the process ends within this time, even during a solve."""
+"""After a signal the process ends within this time, even during a segmentation."""
 LET_FINISH_S = 0.5
 """Time that the frame in progress may still take after a signal."""
 DONE, WRONG = 0, 2

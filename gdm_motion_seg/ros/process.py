@@ -119,7 +119,7 @@ class NodeProcess:
     def __init__(self, settings: Mapping[str, Any] | None = None,
                  remappings: Mapping[str, str] | None = None, domain: int | None = None,
                  log: Path | None = None, arguments: Sequence[str] = ()) -> None:
-        """Note what to start."""
+        """Prepare the command."""
         self._command = [sys.executable, '-m', 'gdm_motion_seg.ros', '--ros-args',
                          *_arguments(settings or {}, remappings or {}), *arguments]
         self._environment = {**os.environ, **dds_environment(domain), 'PYTHONUNBUFFERED': '1'}

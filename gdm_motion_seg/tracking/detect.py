@@ -88,7 +88,7 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
     least : float
         Weakest strength that counts.
     tracks : (N, 2) array
-        Positions that are taken already.
+        Positions of existing tracks.
     fine : float
         Half of the smallest distance in pixels: the side of the cells that tracks block.
     region : float

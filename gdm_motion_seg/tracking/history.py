@@ -49,7 +49,7 @@ class History:
         self.indices = [*self.indices[first:], index]
 
     def at(self, row: int) -> Points:
-        """Return the positions in one of the remembered frames."""
+        """Return the positions in one of the kept frames."""
         return np.asarray(self._positions[row])
 
     def frame_before(self, stamp: int, seconds: float) -> int | None:

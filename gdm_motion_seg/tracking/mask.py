@@ -25,7 +25,7 @@ def load_mask(path: str) -> GreyImage | None:
 
 
 def read_mask(path: str) -> GreyImage:
-    """Read a mask image, or raise an InputError that says why it is none."""
+    """Read a mask image; raises InputError if it cannot be used."""
     from gdm_motion_seg.decoding import decode_file  # most robots have no mask
     try:
         if not Path(path).is_file():

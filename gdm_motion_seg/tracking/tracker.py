@@ -21,15 +21,15 @@ from gdm_motion_seg.tracking.window import empty_window, TrackedFrame, Window
 WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""
 LEVELS = 4
-"""Pyramid levels up to 640 px, one more for each doubling: displacements of about 60 px."""
+"""Pyramid levels up to 640 px, one more for each doubling; for displacements of about 60 px."""
 SAVED_LEVELS = 2
-"""Levels that are left out while tracks begin at their predicted positions. That is faster, and
+"""Number of levels that are omitted if tracks start at predicted positions. This is faster, and
 fewer tracks jump to a similar corner nearby."""
 MOST_LOST = 0.5
-"""If a larger share of the tracks is lost, the camera did not move as predicted: all levels are
-searched again, from the last positions."""
+"""If a larger share of the tracks is lost, the prediction was wrong: all levels are searched
+again, from the last positions."""
 STEP_RATIO = 0.5, 3.0
-"""A prediction allows for steps in time shorter or longer than the last one by these factors."""
+"""Limits of the ratio of two time steps for which a prediction is used."""
 FORWARD_BACKWARD_PX = 0.5
 """Largest forward-backward distance in pixels; a track with a larger one is dropped."""
 MIN_EIGENVALUE = 1e-5
@@ -194,7 +194,7 @@ class FeatureTracker:
             self._take(index, self._points, self._steps)
 
     def _take(self, index: IntArray, points: Points, steps: Points) -> None:
-        """Keep some of the tracks, at these positions after these steps."""
+        """Keep some of the tracks, with these positions and steps."""
         self._points, self._steps, self._ids = points[index], steps[index], self._ids[index]
         self._history.keep(index)
 
@@ -240,13 +240,13 @@ class FeatureTracker:
 
 def _flow(old: GreyImage, new: GreyImage, points: Points, guess: Points, levels: int
           ) -> tuple[Points, npt.NDArray[np.bool_]]:
-    """Return where points are in the new image, and which of them find the way back."""
+    """Return the points in the new image, and which of them pass the forward-backward check."""
     settings = {'winSize': WINDOW, 'minEigThreshold': MIN_EIGENVALUE,
                 'flags': cv2.OPTFLOW_USE_INITIAL_FLOW | NO_ERROR,
                 'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 15, 0.03)}
     there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, points, guess, maxLevel=levels,
                                                **settings)
-    # Backwards from the known start two levels suffice: that halves the time.
+    # Backwards, from the known position, two levels suffice, which halves the time.
     back, returned, _ = cv2.calcOpticalFlowPyrLK(new, old, there, points.copy(), maxLevel=1,
                                                  **settings)
     error = np.abs(back - points).max(axis=1)
@@ -260,7 +260,7 @@ def _size(image: GreyImage) -> tuple[int, int]:
 
 def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     x, y = points.T
-    # Comparisons with NaN are false, so that it is outside.
+    # Comparisons with NaN are false, so NaN is outside.
     return np.asarray((x >= BORDER) & (y >= BORDER) & (x <= shape[1] - 1 - BORDER)
                       & (y <= shape[0] - 1 - BORDER))
 

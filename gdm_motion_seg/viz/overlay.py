@@ -39,11 +39,11 @@ REACH_PX = 24.0
 TINT = 0.30
 """Share of the body's colour inside of its outline."""
 MAX_BODY_LINES = 6
-"""Bodies that the legend lists; it counts the others."""
+"""Largest number of bodies that the legend lists; others are only counted."""
 SHIFT = 4
 """Bits of the fraction of a pixel in coordinates of lines."""
 FAR_PX = 30_000.0
-"""Ends of lines beyond this are cut: OpenCV counts in 32 bits."""
+"""Largest coordinate of the end of a line: OpenCV uses 32 bits."""
 WHITE: Bgr = (255, 255, 255)
 BLACK: Bgr = (0, 0, 0)
 FONT = cv2.FONT_HERSHEY_SIMPLEX

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Drawing of many like things in one call: dots and tinted regions.
+Drawing of many dots in one call, and of tinted regions.
 
-OpenCV draws dot after dot, and thick smooth outlines slowly. These loops need a fraction of the
-time and do not hold Python's lock.
+OpenCV draws one dot per call, and thick smooth outlines slowly. These loops take a fraction of the
+time and release the GIL.
 """
 
 import numpy as np

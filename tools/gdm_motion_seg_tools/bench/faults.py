@@ -258,7 +258,7 @@ COMPRESSED_FAULTS = (
           'neither JPEG nor PNG'),
     Fault('decompression bomb', _bomb, '60000 x 60000 pixels, more than the limit'),
     Fault('PNG with an endless chunk', endless_chunk, 'truncated'),
-    Fault('JPEG with a hidden size', hidden_size, 'does not belong there'),
+    Fault('JPEG with a hidden size', hidden_size, 'is not allowed there'),
     Fault('JPEG with a thousand scans', many_scans, 'scans, too many'),
 )
 """Faults of sensor_msgs/CompressedImage."""

@@ -101,7 +101,7 @@ class Renderer:
                              self.scene.camera.at(seconds), bodies)
 
     def camera_at(self, seconds: float) -> FloatArray:
-        """Return the camera matrix at a time; only a zoom changes it."""
+        """Return the camera matrix at a time; it changes with the zoom."""
         zoom = self.scene.magnification(seconds)
         return np.asarray(self.camera * [[zoom, zoom, 1.0], [zoom, zoom, 1.0], [1.0, 1.0, 1.0]])
 
