@@ -30,7 +30,7 @@ class Source:
     """Other topics on which images of the wanted type are published."""
 
     @property
-    def nobody(self) -> str:
+    def no_publisher(self) -> str:
         """Return a sentence that the topic has no publisher, with the image topics that exist."""
         if not self.others:
             return f'{self.topic} has no publisher'
@@ -77,7 +77,7 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
         return ERROR, source.mismatch
     if silence > patience:
         if source.publishers == 0:
-            return WARN, source.nobody
+            return WARN, source.no_publisher
         return WARN, f'no image on {source.topic} for {silence:.0f} s, although it has a publisher'
     if snapshot.since_input is None:
         return OK, f'waiting for the first image on {source.topic}'

@@ -280,7 +280,7 @@ class MotionSegNode(LifecycleNode):
             self._told_of_no_publisher = False
         elif patient_enough and not self._told_of_no_publisher:
             self._told_of_no_publisher = True
-            self.get_logger().warning(source.nobody)
+            self.get_logger().warning(source.no_publisher)
 
     def _source(self) -> Source:
         """Return the publishers of the image topic and their problems."""

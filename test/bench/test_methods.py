@@ -42,7 +42,7 @@ def method(name):
 
 
 def roc_area(scores, outlier):
-    """Return the share of pairs of an outlier and an inlier that are ranked rightly."""
+    """Return the share of pairs of an outlier and an inlier that are ranked correctly."""
     difference = scores[outlier][:, None] - scores[~outlier]
     return np.mean((difference > 0) + 0.5 * (difference == 0))
 

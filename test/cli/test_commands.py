@@ -406,7 +406,7 @@ def test_a_missing_package_is_named_in_one_sentence(here, two_images, small_bag)
         return subprocess.run([sys.executable, '-c', block, *map(str, words)],
                               capture_output=True, text=True)
 
-    # rosbags is no package of the distributions that ROS 2 runs on.
+    # The distributions that ROS 2 runs on have no package of rosbags.
     assert without('rosbags', 'segment', *two_images).returncode == 0
     for words in (('bag', small_bag[0]), ('synth', 'out'), ('replay', small_bag[0])):
         done = without('rosbags', *words)

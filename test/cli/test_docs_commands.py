@@ -44,7 +44,7 @@ COMMAND = re.compile(r'(\.venv/bin/)?(gdm-motion-seg|make|ros2|colcon|rosdep|pip
                      r'source|pre-commit|motion_seg_node) ')
 
 NOT_RUN = {
-    'make venv': 'it wants the network; whoever runs "make test" has just run it',
+    'make venv': 'it needs the network, and "make test" has just run it',
     'pip install': 'it wants the network; "make venv" installs the same',
     'pre-commit install': 'it wants the network, and changes the git configuration',
     'docker': 'it wants Docker and the network',
@@ -53,7 +53,7 @@ NOT_RUN = {
     'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
                     'another folder',
     'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
-    'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
+    'gdm-motion-seg view ros:/motion_seg': 'it runs until Ctrl-C; test/ros has a test with a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
     'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes many minutes',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
@@ -239,7 +239,7 @@ def needs_tool(tool):
 
 
 def run_until_ready(words, environment):
-    """Run something that goes on until Ctrl-C, and press that when the node is ready."""
+    """Run a command that runs until Ctrl-C, and press it when the node is ready."""
     process = subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,

@@ -50,7 +50,7 @@ def only(domain):
 def test_concurrent_processes_get_different_domains_and_release_them():
     with ExitStack() as stack:
         children = [stack.enter_context(asking(FEW)) for _ in FEW]
-        # A domain that somebody else uses on this machine is given to none of them.
+        # A domain that is in use on this machine is given to none of them.
         domains = [domain for domain in map(told, children) if domain]
         assert domains and len(set(domains)) == len(domains)
         assert given(only(domains[0])) == 0

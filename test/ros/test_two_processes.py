@@ -153,7 +153,7 @@ IDLE = '/idle/motion_seg'
 
 @pytest.fixture(scope='module')
 def idle(session, tmp_path_factory):
-    """Give a node that nobody has configured."""
+    """Give an unconfigured node."""
     log = tmp_path_factory.mktemp('idle') / 'log'
     with NodeProcess({'autostart': False}, log=log, arguments=['-r', '__ns:=/idle']) as node:
         assert state(session, IDLE) == 'unconfigured'
@@ -358,7 +358,7 @@ def test_diagnostics_are_published_even_if_their_period_changes_often(session, r
     periods = iter([30.0, 40.0] * 1000)
     assert set_parameters(session, diagnostics_period_s=0.5).successful
     listener.clear()
-    # Each change would start a timer of half a second anew.
+    # Each change restarts a timer of half a second.
     deadline = time.monotonic() + 60
     while len(listener.records(DIAGNOSTICS)) < 3 and time.monotonic() < deadline:
         assert set_parameters(session, diagnostics_period_s=next(periods)).successful

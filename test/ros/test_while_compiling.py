@@ -23,7 +23,7 @@ from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
 
 class Compiler:
-    """Compiles until it is told to stop."""
+    """Compiles until it is stopped."""
 
     def __init__(self):
         """Begin with nothing."""

@@ -69,7 +69,7 @@ def test_the_quality_of_service_of_every_display_is_known_and_matches_the_node(m
             continue
         for name, known in QOS.items():
             assert display['Topic'][name] in known
-        # The node offers reliable and volatile; whoever asks for more receives nothing.
+        # The node offers reliable and volatile; a display that requests more receives nothing.
         assert display['Topic']['Durability Policy'] == 'Volatile'
         assert isinstance(display['Topic']['Depth'], int)
 

@@ -184,7 +184,7 @@ SIGHT = {
 
 
 def seen(colours, matrix):
-    """Return colours in CIELAB as somebody with that sight sees them."""
+    """Return colours in CIELAB as seen with that kind of sight."""
     linear = np.clip((np.array(colours) / 255.0) ** 2.2 @ np.array(matrix).T, 0, 1)
     return cv2.cvtColor((linear ** (1 / 2.2)).astype(np.float32)[None], cv2.COLOR_RGB2Lab)[0]
 
@@ -196,7 +196,7 @@ def smallest_difference(colours, sight):
 @pytest.mark.parametrize('sight', SIGHT)
 def test_twelve_bodies_the_world_and_outliers_are_distinguishable_with_colour_blindness(sight):
     assert len(set(PALETTE)) == 12
-    # About 2 can just be noticed side by side; 15 is no mistake.
+    # A distance of about 2 is just noticeable; 15 is clear.
     assert smallest_difference([*PALETTE, WORLD_RGB, OUTLIER_RGB], sight) > 15
 
 

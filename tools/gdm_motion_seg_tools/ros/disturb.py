@@ -60,7 +60,7 @@ class Disturbances:
         return {'settings changed': self._change_settings,
                 'bad settings refused': self._refuse_settings,
                 'deactivated and activated': self._pause,
-                'configured anew': self._configure_anew,
+                'configured again': self._configure_again,
                 'impossible transition': self._impossible_transition,
                 'reset': self._reset,
                 'listener killed': self._kill_listener}
@@ -110,7 +110,7 @@ class Disturbances:
     def _pause(self) -> None:
         self._change_state('deactivate', 'activate')
 
-    def _configure_anew(self) -> None:
+    def _configure_again(self) -> None:
         self._change_state('deactivate', 'cleanup', 'configure', 'activate')
 
     def _impossible_transition(self) -> None:
