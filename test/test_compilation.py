@@ -34,7 +34,7 @@ with progress.reported(print):
 
 @pytest.fixture
 def module(tmp_path):
-    """Give a function that loads a module with one kernel and returns the number of compilations."""
+    """Give a function that loads a module with one kernel and counts the compilations."""
     file = tmp_path / 'tiny.py'
     file.write_text(MODULE)
 
