@@ -40,6 +40,13 @@ def test_a_gap_in_seconds_takes_the_frame_nearest_to_it(wall):
     assert [f.gap for f in frames[4:]] == [3, 3, 3, 3]
 
 
+@pytest.mark.parametrize(('rate', 'gap'), [(10, 2), (30, 6), (60, 12)])
+def test_the_default_gap_is_a_fifth_of_a_second_at_every_frame_rate(wall, rate, gap):
+    frames = run(FeatureTracker(TrackingConfig()), map(wall().frame, range(gap + 2)),
+                 period=10 ** 9 // rate)
+    assert [f.gap for f in frames] == [0] * gap + [gap, gap]
+
+
 @pytest.mark.parametrize('gap_s', [TrackingConfig().gap_s, 0.1])
 def test_a_gap_in_frames_is_used_instead_of_the_gap_in_seconds(wall, gap_s):
     tracker = FeatureTracker(TrackingConfig(gap_s=gap_s, frame_gap=2))
