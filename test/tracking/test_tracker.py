@@ -44,7 +44,7 @@ def test_a_gap_in_seconds_takes_the_frame_nearest_to_it(wall):
 def test_the_default_gap_is_a_fifth_of_a_second_at_every_frame_rate(wall, rate, gap):
     frames = run(FeatureTracker(TrackingConfig()), map(wall().frame, range(gap + 2)),
                  period=10 ** 9 // rate)
-    assert [f.gap for f in frames] == [0] * gap + [gap, gap]
+    assert frames[-1].gap == gap
 
 
 @pytest.mark.parametrize('gap_s', [TrackingConfig().gap_s, 0.1])
