@@ -1,4 +1,4 @@
-# Two commands do all the set-up: `make demo` and `make test`. Everything lives in .venv.
+# `make demo` and `make test` do all the set-up. Everything is installed into .venv.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
@@ -8,8 +8,8 @@ COMPILED := $(VENV)/.compiled
 JOBS ?= 2
 TESTS ?= test
 COVERAGE ?= 90
-# A test that hangs fails after five minutes. Tests over DDS lose a best-effort image now and then on
-# a busy machine: a test that fails is run once more.
+# A test that hangs fails after five minutes. On a busy machine, tests over DDS may lose a best-effort
+# image: a test that fails is run once more.
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --timeout 300 --reruns 1
 FUZZ_INPUTS ?= 100000
 FUZZ_SEED ?= 0
@@ -29,30 +29,30 @@ $(READY): setup.py tools/setup.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[jazzy,test]' -e ./tools
 	@touch $@
 
-venv: $(COMPILED)  ## prepare .venv, and compile once what is compiled at run time
+venv: $(COMPILED)  ## prepare .venv and compile the inner loops
 
-demo: $(COMPILED)  ## render a scene, run the real node on it over DDS, score it, leave pictures in demo/
+demo: $(COMPILED)  ## render a scene, run the node on it over DDS, score it, write pictures to demo/
 	$(BIN)/gdm-motion-seg demo --out demo --overwrite $(DEMO_FLAGS)
 
 $(COMPILED): $(READY)
-	@echo 'Compiling the inner loops, once on each machine; they are kept beside the sources.'
+	@echo 'Compiling the inner loops, once per machine; the cache is next to the sources.'
 	@$(BIN)/gdm-motion-seg compile
 	@touch $@
 
-test: $(COMPILED)  ## every test, the linters and the type checks (TESTS=test/synth for some)
+test: $(COMPILED)  ## run all tests, linters and type checks (TESTS=test/synth for some)
 	$(BIN)/python -m mypy
 	$(PYTEST) $(TESTS)
 
-docs: $(READY)  ## the documentation as a site in site/; a warning or a broken link is an error
+docs: $(READY)  ## build the documentation into site/; a warning or a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-coverage: $(READY)  ## every test, with the share of lines that they reach (at least 90 %)
+coverage: $(READY)  ## run all tests and measure their line coverage (at least 90 %)
 	$(PYTEST) $(TESTS) --cov --cov-report=term:skip-covered --cov-report=html \
 		--cov-fail-under=$(COVERAGE)
 
-fuzz: $(READY)  ## random messages and files into every reader (FUZZ_INPUTS=100000 FUZZ_SEED=0)
+fuzz: $(READY)  ## feed random messages and files to every reader (FUZZ_INPUTS=100000 FUZZ_SEED=0)
 	GDM_MOTION_SEG_FUZZ_INPUTS=$(FUZZ_INPUTS) $(BIN)/python -m pytest -n $(JOBS) test/fuzz \
 		--hypothesis-seed=$(FUZZ_SEED)
 
-clean:  ## remove everything that was made
+clean:  ## remove everything that was generated
 	rm -rf $(VENV) demo build install log .mypy_cache .pytest_cache .coverage htmlcov site

@@ -67,8 +67,7 @@ setup(
     zip_safe=False,
     maintainer='gdm_motion_seg maintainers',
     maintainer_email='maintainers@example.com',
-    description='Segments tracked image features into rigid motions by global dimension '
-                'minimization.',
+    description='Finds what moves on its own in the images of one moving camera.',
     long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
     license='Apache-2.0',

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-# The command line, without ROS.
+# Image with the command line, without ROS.
 #   docker build -f docker/cli.Dockerfile -t gdm_motion_seg_cli .
 #   docker run --rm -v "$PWD:/data" gdm_motion_seg_cli video drive.mp4 --out drive_motions
 FROM ubuntu:24.04
@@ -12,8 +12,8 @@ RUN apt-get update \
 
 COPY . /src
 
-# Ubuntu 24.04 (noble) has no python3-numba, so numba comes from pip, like everything else in this image. pip wants
-# --break-system-packages, because Ubuntu protects its Python; nothing else uses the Python of this image.
+# Ubuntu 24.04 (noble) has no python3-numba, so pip installs numba, like everything else in this image. pip needs
+# --break-system-packages, because the Python of Ubuntu is externally managed; nothing else uses it in this image.
 RUN pip install --no-cache-dir --break-system-packages numba \
     && pip install --no-cache-dir --break-system-packages '/src[view,batch]' \
     && rm -rf /src

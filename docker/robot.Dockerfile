@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-# The node on a robot.
+# Image with the node, for a robot.
 #   docker build -f docker/robot.Dockerfile -t gdm_motion_seg .
 #   docker run --rm --net=host --ipc=host gdm_motion_seg image:=/camera/image_raw
 # Jazzy is on Ubuntu 24.04; --build-arg ROS_DISTRO=lyrical is on Ubuntu 26.04. Humble is not supported: its numpy and scipy
@@ -13,8 +13,8 @@ SHELL ["/bin/bash", "-c"]
 WORKDIR /ws
 COPY . src/gdm_motion_seg
 
-# Ubuntu 24.04 (noble) has no python3-numba, so numba comes from pip. It leaves the numpy of Ubuntu unchanged.
-# From Lyrical on, package.xml asks for python3-numba and rosdep installs it.
+# Ubuntu 24.04 (noble) has no python3-numba, so pip installs numba. It does not change the numpy of Ubuntu.
+# From Lyrical on, package.xml requires python3-numba and rosdep installs it.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends python3-pip \
     && rosdep update --rosdistro "$ROS_DISTRO" \
@@ -34,5 +34,5 @@ ENV FASTDDS_DEFAULT_PROFILES_FILE=/ws/install/gdm_motion_seg/share/gdm_motion_se
 ENV NUMBA_CACHE_DIR=/var/cache/gdm_motion_seg
 VOLUME /var/cache/gdm_motion_seg
 
-# Arguments of "docker run" are those of the launch file.
+# The arguments of "docker run" are arguments of the launch file.
 ENTRYPOINT ["/bin/bash", "-c", "source /ws/install/setup.bash && exec ros2 launch gdm_motion_seg motion_seg.launch.py \"$@\"", "motion_seg"]

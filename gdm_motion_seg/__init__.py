@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid motions in image streams by outlier-aware global dimension minimization."""
+"""Finds what moves on its own in the images of one moving camera."""
 
 from importlib import import_module
 import os
@@ -60,12 +60,12 @@ _MODULE_OF = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for only then: ``import gdm_motion_seg`` stays fast."""
+    """Import a public name on first use, so that ``import gdm_motion_seg`` is fast."""
     if name not in _MODULE_OF:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     return getattr(import_module(_MODULE_OF[name]), name)
 
 
 def __dir__() -> list[str]:
-    """List the public names, those not yet imported too."""
+    """List the public names, also those that are not imported yet."""
     return sorted({*globals(), *__all__})

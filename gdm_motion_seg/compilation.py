@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Compilation of the inner loops: once, kept on disk, without Python's lock.
+Compilation of the inner loops with numba, with a cache on disk and without the GIL.
 
 The decorators are for module-level functions of numbers and arrays. A division by zero gives
-infinity or NaN, as in numpy: a branch for each would keep loops from being vectorized.
+infinity or NaN, as in numpy: a branch for each division would prevent vectorization.
 
-The cache on disk only saves time. Where it cannot be used (no writable folder, a damaged file, a
-full disk), each process compiles everything again, and one sentence says why.
+The cache on disk only saves time. If it cannot be used (no writable folder, a damaged file, a full
+disk), each process compiles again, and one sentence says why.
 """
 
 from collections.abc import Callable
@@ -25,22 +25,22 @@ from gdm_motion_seg.progress import progress
 REORDER = {'contract', 'reassoc', 'nsz'}
 AGAIN = 'so each start compiles again'
 _CHECKSUM = 4
-"""Bytes of the checksum at the end of a file of the cache."""
+"""Bytes of the checksum at the end of a cache file."""
 
 Function = TypeVar('Function', bound=Callable[..., Any])
 
 
 class _CheckedFile(IndexDataCacheFile):
     """
-    Files of the cache with a checksum.
+    Cache files with a checksum.
 
-    A power cut may leave a file of the right length that holds zeros; loaded as machine code, it
-    would end the process.
+    A power failure may leave a file of the right length that contains zeros; executed as machine
+    code, it would crash the process.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # What numba alone has written there is of another version.
+        # Files that numba has written without a checksum count as another version.
         self._version = f'{self._version} with checksum'
 
     def _dump(self, obj: Any) -> bytes:
@@ -55,10 +55,10 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 class _TolerantCache(FunctionCache):
-    """A cache of compiled code that may be damaged or full: then there is none."""
+    """A cache of compiled code that is not used if it is damaged or the disk is full."""
 
     _is_ready = False
-    """Whether numba has prepared itself, as it would before every single function."""
+    """Whether numba is initialised, which it would otherwise check for every function."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
@@ -66,7 +66,7 @@ class _TolerantCache(FunctionCache):
                                         self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what is kept for a signature; None where nothing is, or nothing readable."""
+        """Return the cached code of a signature; None if there is none or it cannot be read."""
         try:
             if _TolerantCache._is_ready:
                 return self._load_overload(sig, target_context)
@@ -74,15 +74,15 @@ class _TolerantCache(FunctionCache):
             _TolerantCache._is_ready = True
             return found
         except MemoryError:
-            raise  # the cache is not to blame, and to compile takes more memory still
-        except Exception as error:  # a damaged pickle raises anything
+            raise  # the cache is intact, and compiling would need even more memory
+        except Exception as error:  # a damaged pickle may raise any exception
             progress.note(f'the compiled code in {self._cache_path} is damaged and is compiled '
                           f'again ({_reason(error)})')
             self._remove()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the code of a signature, if there is space for it."""
+        """Write the code of a signature to the cache, if there is space."""
         try:
             super().save_overload(sig, data)
         except Exception as error:
@@ -94,7 +94,7 @@ class _TolerantCache(FunctionCache):
         try:
             Path(self._cache_file._index_path).unlink(missing_ok=True)
         except OSError:
-            pass  # reading it will fail again, and be tolerated again
+            pass  # the next read fails again and is handled again
 
 
 def _reason(error: Exception) -> str:
@@ -103,22 +103,22 @@ def _reason(error: Exception) -> str:
 
 
 class _CompileListener(event.Listener):
-    """Tells what is being compiled."""
+    """Reports which functions are compiled."""
 
     def __init__(self) -> None:
         self._keys: list[int] = []
 
     def on_start(self, event: event.Event) -> None:
-        """Begin a function; those that it calls are compiled within it."""
+        """Note that the compilation of a function begins; the functions it calls are nested."""
         self._keys.append(progress.begin('compiling, once on each machine'))
 
     def on_end(self, event: event.Event) -> None:
-        """End a function."""
+        """Note that the compilation of a function ends."""
         progress.compiled += 1
         progress.end(self._keys.pop())
 
 
-# numba compiles under one lock, so that the events of two threads do not mix.
+# numba compiles under a lock, so the events of two threads are not interleaved.
 event.register('numba:compile', _CompileListener())
 
 
@@ -134,7 +134,7 @@ def _without_literals(dispatcher: Any) -> None:
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return a decorator that compiles a function with numba and keeps the code on disk."""
+    """Return a decorator that compiles a function with numba and caches the code on disk."""
     def decorate(function: Function) -> Function:
         dispatcher: Any = njit(nogil=True, **options)(function)
         _without_literals(dispatcher)
@@ -149,19 +149,19 @@ def compiled(**options: Any) -> Callable[[Function], Function]:
 
 kernel = compiled(error_model='numpy')
 """
-Arithmetic in the order in which it is written.
+Compiles a function; its arithmetic is done in the order of the source.
 
-What may be reordered depends on which functions the compiler could look into, and that on what lay
-in its cache. So the freedom that would save a sixth of the time would cost the promise that the
-same images give the same answers.
+Reordering would save a sixth of the time. But what is reordered depends on which functions the
+compiler can inline, and that depends on the contents of its cache. The same images would then not
+always give the same results.
 """
 
 reordered_kernel = compiled(error_model='numpy', fastmath=REORDER)
-"""Sums whose last digit does not matter, such as bounds: they may be vectorized."""
+"""Like ``kernel``, for sums whose last digit does not matter; they may be vectorized."""
 
 inlined = njit(inline='always', error_model='numpy')
 """
-A part of the kernels that call it, put into them as text.
+Compiles a function that is always inlined into the kernels that call it.
 
-So what the compiler may reorder does not depend on what lies in its cache.
+So what the compiler reorders does not depend on the contents of its cache.
 """

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Compressed images to arrays, within bounds of memory and time.
+Decoding of compressed images with limits on memory and time.
 
-JPEG and PNG files are checked before they are decoded. The check reads no further than it
-understands: whatever libjpeg or libpng would skip, repair or guess is refused, so that both see
-the same image size. Other formats are bounded by OpenCV's own limit, which it reads from the
-environment when it is loaded (``OPENCV_IO_MAX_IMAGE_PIXELS``, see the package's ``__init__``).
+JPEG and PNG files are checked before they are decoded. The check is strict: files that libjpeg or
+libpng would repair or guess are refused, so that check and decoder see the same image size. For
+other formats OpenCV has a limit, which it reads from the environment when it is loaded
+(``OPENCV_IO_MAX_IMAGE_PIXELS``, see the package's ``__init__``).
 """
 
 from pathlib import Path
@@ -25,11 +25,12 @@ MAX_PIXELS = 100_000_000
 MAX_FILE_BYTES = 2**30
 """Largest file that is read as one image."""
 MAX_SCANS = 64
-"""Scans of a JPEG file: encoders write about ten, and each costs the time of a whole image."""
+"""Largest number of scans of a JPEG file: encoders write about ten, and each takes the time of a
+whole image."""
 MAX_SCANNED_PIXELS = 640_000_000
-"""Pixels times scans of a JPEG file: some seconds of decoding."""
+"""Largest product of pixels and scans of a JPEG file: some seconds of decoding."""
 MAX_PACKED_CHUNKS = 16
-"""Chunks of a PNG file that unpack to something else than pixels, to 8 MB each at most."""
+"""Largest number of compressed PNG chunks that are not pixels; each has up to 8 MB."""
 
 _PNG = b'\x89PNG\r\n\x1a\n'
 _JPEG = b'\xff\xd8'
@@ -37,7 +38,7 @@ _JPEG_END = b'\xff\xd9'
 _JPEG_SCAN = b'\xff\xda'
 # ITU T.81, table B.1: baseline, extended and progressive, with Huffman or arithmetic coding.
 _START_OF_FRAME = frozenset({0xC0, 0xC1, 0xC2, 0xC9, 0xCA})
-# DHT, DAC, DQT, DRI, APP0 to APP15 and COM: all that may stand before the start of frame.
+# DHT, DAC, DQT, DRI, APP0 to APP15 and COM: the markers allowed before the start of frame.
 _HEADER_MARKERS = frozenset({0xC4, 0xCC, 0xDB, 0xDD, 0xFE, *range(0xE0, 0xF0)})
 _PNG_END = b'IEND\xaeB`\x82'
 _PACKED_CHUNKS = frozenset({b'zTXt', b'iTXt', b'iCCP'})
@@ -46,7 +47,7 @@ _ANIMATION_CHUNKS = frozenset({b'acTL', b'fcTL', b'fdAT'})
 
 def decode(data: bytes, flags: int, max_pixels: int) -> npt.NDArray[Any]:
     """
-    Decode a JPEG or PNG file; raises InputError where it is none, is damaged or is too large.
+    Decode a JPEG or PNG file; raises InputError if it is another file, damaged or too large.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def decode(data: bytes, flags: int, max_pixels: int) -> npt.NDArray[Any]:
     flags
         Those of ``cv2.imdecode``.
     max_pixels
-        Larger images are refused before memory is taken for them.
+        Larger images are refused before memory is allocated for them.
 
     """
     width, height = compressed_size(data)
@@ -74,10 +75,10 @@ def decode(data: bytes, flags: int, max_pixels: int) -> npt.NDArray[Any]:
 
 
 def decode_file(path: Path, flags: int, max_pixels: int = MAX_PIXELS) -> npt.NDArray[Any]:
-    """Read an image file of any format that OpenCV knows, or raise an InputError or OSError."""
+    """Read an image file of any format of OpenCV; raises InputError or OSError."""
     if path.stat().st_size > MAX_FILE_BYTES:
         raise InputError(f'{path} is larger than {MAX_FILE_BYTES >> 20} MiB')
-    # Bytes first: OpenCV would hide a missing permission behind "cannot be decoded".
+    # Read the bytes here: OpenCV would report a missing permission as "cannot be decoded".
     data = path.read_bytes()
     try:
         if data.startswith((_JPEG, _PNG)):
@@ -103,10 +104,10 @@ def _imdecode(data: bytes, flags: int) -> npt.NDArray[Any]:
 
 def compressed_size(data: bytes) -> tuple[int, int]:
     """
-    Return width and height of a whole JPEG or PNG file, or raise an InputError.
+    Return width and height of a complete JPEG or PNG file; raises InputError otherwise.
 
-    Decoders fill what is missing from a truncated file with grey, which would be tracked; so the
-    end must be there.
+    Decoders fill the missing part of a truncated file with grey, which would be tracked. So
+    truncated files are refused.
     """
     if not data:
         raise InputError('the compressed image is empty')
@@ -123,7 +124,7 @@ def compressed_size(data: bytes) -> tuple[int, int]:
 
 
 def _png_size(data: bytes) -> tuple[int, int]:
-    """Return the size in the header, and look at the type of every chunk."""
+    """Return the size in the header, and check the type of every chunk."""
     if len(data) < 33 or data[8:16] != b'\0\0\0\rIHDR':
         raise InputError('the PNG image ends within its header')
     at, packed = 8, 0
@@ -152,7 +153,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
         if data[at] != 0xFF:
             raise InputError(f'the JPEG image is damaged at byte {at}')
         marker = data[at + 1]
-        if marker == 0xFF:  # fill bytes may stand before a marker
+        if marker == 0xFF:  # there may be fill bytes before a marker
             at += 1
             continue
         length = struct.unpack('>H', data[at + 2:at + 4])[0]
@@ -163,13 +164,13 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
             return width, height
         if marker not in _HEADER_MARKERS or length < 2:
             raise InputError(f'the JPEG image has the marker {marker:02x} at byte {at}, which '
-                             'does not belong there')
+                             'is not allowed there')
         at += 2 + length
     raise InputError('the JPEG image ends within its header')
 
 
 def _check_scans(data: bytes, pixels: int) -> None:
-    """Bound the time that decoding takes: it grows with pixels and scans."""
+    """Limit the time of decoding, which grows with pixels and scans."""
     scans = data.count(_JPEG_SCAN)
     if scans > MAX_SCANS or scans * pixels > MAX_SCANNED_PIXELS:
         raise InputError(f'the JPEG image has {scans} scans, too many for {pixels} pixels')

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The errors of this package: every one of them is a sentence for a person."""
+"""The exceptions of this package; the text of each is a sentence for the user."""
 
 
 class GdmMotionSegError(Exception):
@@ -13,4 +13,4 @@ class InputError(GdmMotionSegError, ValueError):
 
 
 class MissingDependencyError(GdmMotionSegError, ImportError):
-    """An optional dependency is not installed; the text says which, and how to get it."""
+    """An optional dependency is not installed; the text says how to install it."""

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an answer shows itself in Python: a repr, a table for notebooks, a data frame, a plot."""
+"""Display of a result in Python: repr, table for notebooks, data frame, plot."""
 
 from html import escape
 from typing import Any, TYPE_CHECKING
@@ -24,7 +24,7 @@ WORLD_COLOUR, WRONG_COLOUR = '0.6', 'black'
 
 def track_columns(pair: Correspondences, answer: MotionSegmentation
                   ) -> dict[str, npt.NDArray[Any]]:
-    """Return the columns of a table of tracks; a residual that is not known is NaN."""
+    """Return the columns of a table of tracks; an unknown residual is NaN."""
     words = np.array(('world', 'body', 'wrong match'))
     return {
         'track_id': pair.ids, 'u': pair.x2[:, 0], 'v': pair.x2[:, 1],
@@ -35,9 +35,9 @@ def track_columns(pair: Correspondences, answer: MotionSegmentation
 
 
 def as_text(result: 'FrameResult') -> str:
-    """Say in one line what moves."""
+    """Return one line that says what moves."""
     if not result.segmentation.motions:
-        return f'<no answer at {result.stamp / 1e9:.3f} s: {result.reason}>'
+        return f'<no result at {result.stamp / 1e9:.3f} s: {result.reason}>'
     bodies = [m for m in result.segmentation.motions if not m.is_world]
     what = ', '.join(f'{m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
     return (f'<{len(result.correspondences)} tracks at {result.stamp / 1e9:.3f} s: '
@@ -45,7 +45,7 @@ def as_text(result: 'FrameResult') -> str:
 
 
 def as_html(result: 'FrameResult') -> str:
-    """Show the motions as a table."""
+    """Return the motions as an HTML table."""
     head = ''.join(f'<th>{name}</th>' for name in _COLUMNS)
     rows = ''.join('<tr>' + ''.join(f'<td>{escape(text)}</td>' for text in _cells(m)) + '</tr>'
                    for m in result.segmentation.motions)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A frame in, a result out: the one path that the node, the command line and the tests use."""
+"""The pipeline from an image to its motions, used by the node, the commands and the tests."""
 
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas
 
 MIN_TRACKS = 8
-"""With fewer points no motion can be told (the eight-point algorithm)."""
+"""With fewer points no motion can be estimated (the eight-point algorithm)."""
 
 
 @dataclass(frozen=True)
@@ -40,34 +40,34 @@ class PipelineConfig(Config):
     tracking: TrackingConfig = field(default_factory=TrackingConfig)
     segmentation: SegmentationConfig = field(default_factory=SegmentationConfig)
     threads: int = setting(
-        1, 'Threads that OpenCV and BLAS may each use in this process; 0 leaves it to them.',
+        1, 'Threads that OpenCV and BLAS may each use in this process; 0 keeps their defaults.',
         low=0, high=256, runtime=False)
 
 
 @dataclass(frozen=True, repr=False)
 class FrameResult:
-    """What is known after a frame: the correspondences of its pair and their motions."""
+    """The result of a frame: the correspondences of its pair and their motions."""
 
     stamp: int
     """Time of the newer frame in nanoseconds."""
     previous_stamp: int
-    """Time of the older frame of the pair; equal to stamp where there is no pair."""
+    """Time of the older frame of the pair; equal to stamp if there is no pair."""
     gap: int
-    """Frames between the two; 0 where there is no pair yet."""
+    """Number of frames from the older to the newer frame; 0 if there is no pair yet."""
     correspondences: Correspondences
-    """The pair's points as the image shows them; ids are track ids, which live on."""
+    """The points of the pair in pixels of the images; ids are track ids."""
     segmentation: MotionSegmentation
-    """Labels and motions of the correspondences; Motion.id is the identity over time."""
+    """Labels and motions of the correspondences; Motion.id is constant over time."""
     reason: str = ''
-    """Why there is no pair or answer ('waiting for 3 more frames'); empty if all is well."""
+    """Why there is no pair or no motion ('waiting for 3 more frames'); empty otherwise."""
     problem: bool = False
     """True if the input is faulty, False while the pipeline is still filling."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Time that each stage took: convert, track, segment."""
     n_tracks: int = 0
-    """Number of tracks that are followed, those too young for the pair too."""
+    """Number of all tracks, including those that are too short for the pair."""
     undistorted: Correspondences | None = None
-    """The same points without lens distortion, which F refers to; None if no lens is known."""
+    """The same points without lens distortion, in which F is given; None without a calibration."""
 
     @property
     def labels(self) -> IntArray:
@@ -76,17 +76,17 @@ class FrameResult:
 
     @property
     def moving(self) -> FloatArray:
-        """Return how sure it is that each track moves against the world, in [0, 1]."""
+        """Return the probability that each track moves relative to the world."""
         return self.segmentation.moving
 
     @property
     def motions(self) -> tuple[Motion, ...]:
-        """Return the motions in the order of their ids."""
+        """Return the motions ordered by id."""
         return self.segmentation.motions
 
     @property
     def world(self) -> Motion | None:
-        """Return the motion of the static world; None where there is none."""
+        """Return the motion of the static world; None if there is none."""
         return self.segmentation.world
 
     @property
@@ -95,11 +95,11 @@ class FrameResult:
         return self.gap > 0
 
     def __repr__(self) -> str:
-        """Say in one line what moves."""
+        """Return one line that says what moves."""
         return str(notebook().as_text(self))
 
     def _repr_html_(self) -> str:
-        """Show the motions as a table."""
+        """Return the motions as an HTML table."""
         return str(notebook().as_html(self))
 
     def to_dataframe(self) -> 'pandas.DataFrame':
@@ -114,9 +114,9 @@ class FrameResult:
         Parameters
         ----------
         image :
-            The newer frame (grey or BGR), drawn below; None for an empty background.
+            The newer frame (grey or BGR) as background; None for an empty one.
         axes :
-            Axes of matplotlib to draw into; new ones by default.
+            Axes of matplotlib; new ones by default.
 
         Returns
         -------
@@ -127,17 +127,17 @@ class FrameResult:
 
 
 def notebook() -> ModuleType:
-    """Return the module of displays, which a robot does not load."""
+    """Return the module with the displays, which is imported on use."""
     return import_module('gdm_motion_seg.notebook')
 
 
 class MotionPipeline:
     """
-    Tracker and segmenter behind one call.
+    Tracker and segmentation behind one call.
 
-    Same images, stamps and seed give the same results. The call has two halves, ``track`` and
-    ``segment``, which may run in two threads, one frame apart; of what the tracker hands over,
-    frames may be left out. Settings change, and everything is forgotten, while neither runs.
+    The same images, stamps and seed give the same results. The call consists of two steps,
+    ``track`` and ``segment``, which may run in two threads, one frame apart; not every tracked
+    frame has to be segmented. Call ``reset`` and ``reconfigure`` while neither runs.
     """
 
     def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
@@ -149,29 +149,29 @@ class MotionPipeline:
         config :
             Settings; InputError if a file in them cannot be read.
         seed :
-            Of every random step.
+            Seed of all random numbers.
 
         """
         self.config = config or PipelineConfig()
         limit_threads(self.config.threads)
         keep_frame_buffers()
         self.camera: Camera | None = None
-        """Set it where the camera is known: tracks are then freed from lens distortion."""
+        """Calibration of the camera, if known; tracks are then undistorted."""
         self.share = 1.0
-        """Share of the tracks and of the effort, for a machine that is too slow for all of it."""
+        """Share of the tracks and of the effort; below 1 on a machine that is too slow."""
         self._epoch = 0
         self._converter = GreyConverter(self.config.tracking.max_image_pixels)
         self._tracker = FeatureTracker(self.config.tracking)
         self._segmenter = StreamSegmenter(self.config.segmentation, seed)
 
     def reset(self) -> None:
-        """Forget tracks and motions; identities given out are not given again."""
+        """Forget tracks and motions; ids are not used again."""
         self._converter.reset()
         self._tracker.reset()
         self._segmenter.reset()
 
     def reconfigure(self, config: PipelineConfig) -> None:
-        """Take new settings; motions keep their identity unless the tracking changes."""
+        """Use new settings; motions keep their ids unless settings of the tracking change."""
         if config.tracking != self.config.tracking:
             self._tracker.reconfigure(config.tracking)
             self._converter = GreyConverter(config.tracking.max_image_pixels)
@@ -180,15 +180,15 @@ class MotionPipeline:
 
     def process(self, image: npt.NDArray[np.generic], stamp: int) -> FrameResult:
         """
-        Take one frame, grey or BGR of 8 or 16 bits, and its time in nanoseconds.
+        Process one frame, grey or BGR of 8 or 16 bits, with its time in nanoseconds.
 
-        Nothing that a camera delivers raises: where there is no answer, the result says why. An
-        array that is no image (floats, two channels) is an InputError.
+        Images of a camera raise no exception: if there are no motions, ``reason`` says why. An
+        array that is not an image (floats, two channels) raises InputError.
         """
         return self.segment(self.track(image, stamp))
 
     def track(self, image: npt.NDArray[np.generic], stamp: int) -> TrackedFrame:
-        """Follow the features into a new frame: the first half of ``process``."""
+        """Track the features into a new frame; the first step of ``process``."""
         check_array(image)
         clock = _Stopwatch({})
         try:
@@ -202,7 +202,7 @@ class MotionPipeline:
         return replace(tracked, seconds=clock.seconds)
 
     def segment(self, tracked: TrackedFrame) -> FrameResult:
-        """Find the motions of a frame's window: the second half of ``process``."""
+        """Find the motions of a tracked frame; the second step of ``process``."""
         clock = _Stopwatch(dict(tracked.seconds))
         if tracked.epoch != self._epoch:
             self._epoch = tracked.epoch
@@ -230,14 +230,14 @@ class MotionPipeline:
         return replace(config, effort=max(LEAST_EFFORT, self.share * config.effort))
 
     def _camera_of(self, window: Window) -> Camera | None:
-        """Return the camera if it belongs to the images."""
+        """Return the camera if it has the size of the images."""
         if self.camera and self.camera.image_size == window.image_size:
             return self.camera
         return None
 
     def _without_distortion(self, window: Window, camera: Camera | None
                             ) -> tuple[Window, Window]:
-        """Return the tracks that can be undistorted, as they are seen and without distortion."""
+        """Return the tracks that can be undistorted, with and without distortion."""
         if camera is None or not camera.is_distorted:
             return window, window
         x = camera.undistort(window.x)
@@ -247,7 +247,7 @@ class MotionPipeline:
 
 
 class _Stopwatch:
-    """Time of each stage."""
+    """Measures the time of each stage."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self.seconds = seconds
@@ -261,9 +261,9 @@ class _Stopwatch:
 
 
 def _too_few(tracked: TrackedFrame, count: int) -> str:
-    """Say why a pair cannot be segmented; empty if it can."""
+    """Return why a pair cannot be segmented; empty if it can."""
     if count >= MIN_TRACKS:
         return ''
     if tracked.n_tracks < MIN_TRACKS:
-        return f'the image has no texture to follow: {tracked.n_tracks} tracks'
+        return f'the image has too little texture: {tracked.n_tracks} tracks'
     return f'only {count} tracks reach over the gap, {MIN_TRACKS} are needed'

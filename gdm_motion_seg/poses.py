@@ -23,21 +23,21 @@ from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion
 
 LEAST_POINTS = 8
-"""With fewer points no error of a pose can be stated."""
+"""With fewer points the error of a pose cannot be estimated."""
 ROUNDS = 5
-"""Of robust fits; they start near their end."""
+"""Iterations of robust fits, which start near the solution."""
 MOST_POINTS = 300
-"""Points to which a pure rotation is fitted; more would only cost time."""
+"""Largest number of points for the fit of a pure rotation; more only take time."""
 LEAST_NOISE_PX = 0.25
-"""Smallest noise that is assumed: tracks err together, so residuals show too little of it."""
+"""Smallest noise that is assumed: errors of tracks are correlated, so residuals are too small."""
 FIT_PX = 1.0
 """A pure rotation with a larger median residual does not explain a motion."""
 LOSS_PX = 0.5
-"""Residual in pixels from which on a point counts less."""
+"""Residual in pixels above which a point has less weight."""
 LEAST_SPREAD_PX = 4.0
-"""Points that lie closer together show no expansion."""
+"""Smallest spread of points whose expansion can be measured."""
 SURE = 2.0
-"""An expansion of so many standard deviations counts as one."""
+"""An expansion is significant if it exceeds this number of standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class MotionPose:
     rotation: FloatArray
     """(3, 3) R."""
     translation: FloatArray
-    """(3,) direction of t, of unit length; zeros where the points leave it open."""
+    """(3,) direction of t, a unit vector; zeros if the points do not determine it."""
     rotation_error_deg: float
     """Standard error of the rotation: root of the sum of the variances of its three angles."""
     direction_error_deg: float
-    """Standard error of the direction; 180 where it is open."""
+    """Standard error of the direction; 180 if it is not determined."""
 
     @property
     def has_translation(self) -> bool:
@@ -61,10 +61,10 @@ class MotionPose:
 
 @dataclass(frozen=True)
 class Contact:
-    """Time until a body reaches the camera's plane, if both go on as they do."""
+    """Time until a body reaches the camera's plane, at constant velocities."""
 
     seconds: float
-    """From the newer frame on."""
+    """Seconds after the newer frame."""
     error_s: float
     """Standard error."""
 
@@ -77,7 +77,7 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
     Parameters
     ----------
     motion :
-        A motion; None is returned where neither (R, t) nor a pure rotation explains it.
+        A motion; None is returned if neither (R, t) nor a pure rotation explains it.
     points :
         The pair's points without lens distortion, to which ``motion.members`` refer.
     camera_matrix :
@@ -115,7 +115,7 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
 
     Returns
     -------
-    None where the points do not expand, or not for sure.
+    None if the points do not expand significantly.
 
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
@@ -151,7 +151,7 @@ def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
     """
     Return the pose (4, 3), R with t below it, that fits a motion's members best.
 
-    That of the motion was fitted to other points as well: bodies have a small weight in the
+    The pose of the motion was also fitted to other points: bodies have a small weight in the
     estimate of the world.
     """
     pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
@@ -188,7 +188,7 @@ def _cross(v: FloatArray) -> FloatArray:
 
 def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
                ) -> MotionPose | None:
-    """Return the pose of a camera that only turned; None if that does not explain the points."""
+    """Return the pose of a pure rotation; None if that does not explain the points."""
     weight, rotation = np.ones(len(rays1)), np.eye(3)
     for _ in range(ROUNDS):
         rotation = aligning_rotation(rays1, rays2, weight)
@@ -204,13 +204,13 @@ def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int
     jacobian = focal * np.stack([np.column_stack([-x * y, one + x * x, -y]),
                                  np.column_stack([-one - y * y, x * y, x])], axis=1)
     covariance = _covariance(residual.ravel(), jacobian.reshape(-1, 3)) * len(rays1) / count
-    # A translation that the rotation has absorbed is of the size of what it leaves over.
+    # A translation that the rotation has absorbed is about as large as the residuals.
     return MotionPose(rotation, np.zeros(3), math.degrees(math.sqrt(
         np.trace(covariance) + (middle / focal)**2)), 180.0)
 
 
 def _covariance(residual: FloatArray, jacobian: FloatArray) -> FloatArray:
-    """Return the covariance of the parameters; the noise is that of the residuals' middle half."""
+    """Return the covariance of the parameters; the noise is from the median residual."""
     sigma = max(float(np.median(np.abs(residual))) / 0.6745, LEAST_NOISE_PX)
     weight = 1.0 / (1.0 + (residual / LOSS_PX)**2)
     return np.asarray(sigma**2 * np.linalg.pinv(jacobian.T @ (weight[:, None] * jacobian)))

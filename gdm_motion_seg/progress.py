@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the process waits for, in sentences: loading, compiling, and trouble with the cache.
+Messages about long waits: loading, compiling, and problems with the cache.
 
-No numba in here: commands that compile nothing must not pay for its import.
+This module does not import numba, which commands that compile nothing do not need.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,28 +12,29 @@ from contextlib import contextmanager
 import threading
 import time
 
-EVERY_S = 1.0
-"""Time between two sentences about the same wait."""
+EVERY_S = 2.0
+"""Time between two messages about the same wait."""
 
 Say = Callable[[str], None]
 
 
 class Progress:
-    """Counts what is being waited for and tells those who listen."""
+    """Keeps the current waits and reports them to listeners."""
 
     def __init__(self) -> None:
-        """Begin with nothing to wait for."""
+        """Begin without a wait."""
         self._changed = threading.Condition()
         self._waits: dict[int, str] = {}
         self._since = 0.0
+        self._spent = 0.0
         self._listeners: list[Say] = []
         self._notes: list[str] = []
         self.compiled = 0
-        """Functions compiled by this process; those found in the cache are not counted."""
+        """Number of functions compiled by this process, without those found in the cache."""
 
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
-        """Declare a wait, for instance ``loading``; the innermost one is reported."""
+        """Declare a wait for a block, for instance ``loading``; the innermost is reported."""
         key = self.begin(what)
         try:
             yield
@@ -53,10 +54,11 @@ class Progress:
     def end(self, key: int) -> None:
         """End a wait."""
         with self._changed:
-            self._waits.pop(key, None)
+            if self._waits.pop(key, None) and not self._waits:
+                self._spent += time.monotonic() - self._since
 
     def note(self, sentence: str) -> None:
-        """Say a sentence to everybody who listens, once in a process."""
+        """Report a sentence to all listeners, once per process."""
         with self._changed:
             if sentence in self._notes:
                 return
@@ -66,11 +68,12 @@ class Progress:
             say(sentence)
 
     def text(self) -> str:
-        """Return what is being waited for; empty for nothing."""
+        """Return what the process waits for; empty if nothing."""
         with self._changed:
             if not self._waits:
                 return ''
-            what, seconds = self._waits[max(self._waits)], time.monotonic() - self._since
+            what = self._waits[max(self._waits)]
+            seconds = self._spent + time.monotonic() - self._since
             count = f'{self.compiled} functions compiled, ' if self.compiled else ''
         return f'{what} ({count}{seconds:.0f} s so far)'
 
@@ -85,7 +88,7 @@ class Progress:
             while not done.is_set():
                 with self._changed:
                     self._changed.wait_for(lambda: bool(self._waits) or done.is_set())
-                # A wait that is over before anybody would wonder is not mentioned.
+                # A short wait is not reported.
                 if not done.wait(period) and (text := self.text()):
                     say(text)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the files of ``config/`` and ``launch/`` are: installed, or in a source checkout."""
+"""Paths of the files of ``config/`` and ``launch/``, installed or in a source checkout."""
 
 from collections.abc import Iterator
 import os
@@ -24,7 +24,7 @@ def resource(folder: str, name: str) -> Path:
 
 
 def _places() -> Iterator[Path]:
-    # The checkout comes first: what is edited there is meant to be used.
+    # The checkout comes first, so that edited files are used.
     yield Path(__file__).resolve().parent.parent
     for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
         yield Path(prefix) / 'share' / _PACKAGE

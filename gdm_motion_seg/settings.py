@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-One declaration for each setting.
+Declaration of settings, once for all uses.
 
 A module declares its settings as a frozen dataclass whose fields are made by :func:`setting`. ROS
 parameter descriptors, the YAML in ``config/``, command-line flags and the tables in the docs are
@@ -22,7 +22,7 @@ _KEY = 'gdm_motion_seg.setting'
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: enough for a parameter, a flag, a YAML line and a row of a table."""
+    """One setting, with all facts for a parameter, a YAML line and a row of a table."""
 
     name: str
     type: type
@@ -39,7 +39,7 @@ class Setting:
 
     @property
     def range_text(self) -> str:
-        """Return the permitted values as people write them; empty if there is no limit."""
+        """Return the permitted values as text; empty if there is no limit."""
         if self.choices:
             return ', '.join(repr(c) if c == '' else str(c) for c in self.choices)
         if self.low is None and self.high is None:
@@ -49,7 +49,7 @@ class Setting:
         return f'{low} to {high}'
 
     def check(self, value: Any) -> Any:
-        """Return the value in the setting's own type, or raise an InputError that names it."""
+        """Return the value in the setting's type; raises InputError if it is not permitted."""
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         right = isinstance(value, self.type) and (self.type is bool or not isinstance(value, bool))
@@ -77,7 +77,7 @@ def setting(default: Any, description: str, *, low: float | None = None, high: f
 @dataclass(frozen=True)
 class Config:
     """
-    Base of the settings of a module: a frozen dataclass that refuses bad values when it is made.
+    Base class of the settings of a module: a frozen dataclass that checks its values.
 
     A field may be another Config; its settings are then named ``group.name``.
     """
@@ -99,7 +99,7 @@ def _own_settings(cls: type) -> Iterator[Setting]:
 
 
 def settings_of(cls: type[Config], prefix: str = '') -> tuple[Setting, ...]:
-    """Every setting of a Config class and of the Configs inside it, with dotted names."""
+    """Return all settings of a Config class and of the Configs inside it, with dotted names."""
     found = [replace(s, name=prefix + s.name) for s in _own_settings(cls)]
     hints = get_type_hints(cls)
     for f in fields(cls):

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Threads chosen, not left to chance, so that libraries do not fight over a robot's cores."""
+"""Limits the threads of libraries, so that they do not compete for the cores of a robot."""
 
 import os
 
@@ -12,11 +12,11 @@ _VARIABLES = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')
 
 def limit_threads(count: int) -> None:
     """
-    Let OpenCV and BLAS use at most so many threads each; 0 leaves them as they are.
+    Let OpenCV and BLAS use at most this many threads each; 0 changes nothing.
 
     The package's own compiled code runs on the thread that calls it. The limit holds for the whole
-    process. BLAS can be told at run time where threadpoolctl is installed; elsewhere it reads the
-    environment when it is loaded, so that only processes started from this one obey.
+    process. BLAS can be limited at run time if threadpoolctl is installed; otherwise it reads the
+    environment when it is loaded, so that the limit holds for child processes only.
     """
     if count <= 0:
         return

@@ -24,7 +24,7 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 
 SIZE = 320, 240
 FRAMES = 6
-"""Enough for windows with a start from the frame before."""
+"""Number of frames: enough for windows that start from the previous frame."""
 
 
 _one_at_a_time = threading.Lock()
@@ -32,10 +32,9 @@ _one_at_a_time = threading.Lock()
 
 def warm_up(config: PipelineConfig) -> None:
     """
-    Run a few made-up frames with two motions through a separate pipeline, once per process.
+    Run a few artificial frames with two motions through a separate pipeline, once per process.
 
-    Otherwise the first frame, or the first one with a body, would wait for the compiler, a minute
-    or more on a fresh machine.
+    Otherwise the first frame, or the first frame with a body, would wait for the compiler.
     """
     with _one_at_a_time, progress.waiting('loading compiled code'):
         _warm_up(config)
@@ -52,21 +51,21 @@ def _warm_up(config: PipelineConfig) -> None:
 
 
 def _warm_up_motion() -> None:
-    """Estimate a motion with parallax, which the flat things of the frames do not have."""
+    """Estimate a motion with parallax, which the artificial frames do not have."""
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0.0, SIZE[1], (40, 2))
     x2 = x1 + rng.uniform(2.0, 10.0, (40, 1)) * [1.0, 0.3]
     pair = Correspondences.from_arrays(x1, x2, SIZE)
     motion = estimate_motion(pair, np.arange(len(pair)), 1, Camera.guess(SIZE))
     assert motion.kind is MotionKind.GENERAL
-    # The focal length is learned from poses like this one, as soon as the world has parallax.
+    # The focal length is estimated from such poses as soon as the world has parallax.
     rays = np.ascontiguousarray(np.hstack([pair.x1, pair.x2]).T) / SIZE[0]
     forward, ones = np.vstack([np.eye(3), [0.0, 0.0, 1.0]]), np.ones(len(pair))
     refine_rigid(forward, rays, np.arange(len(pair)), ones, ones, 0.0, 1)
 
 
 def _warm_up_outputs() -> None:
-    """Make masks, a picture and messages of made-up tracks, some of which move."""
+    """Make masks, an overlay and messages from artificial tracks, some of which move."""
     grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64)
     labels = ((np.abs(grid - 100.0) < 50.0).all(axis=1)).astype(np.int64)
     pair = Correspondences.from_arrays(grid, grid, SIZE)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Start motion_seg, and if wanted a bag to look at and RViz to look with.
+Start the node motion_seg and, on request, a bag player and RViz.
 
 ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw
 ros2 launch gdm_motion_seg motion_seg.launch.py image:=/camera/image_raw bag:=recording rviz:=true
@@ -32,47 +32,47 @@ def config_file(name):
 
 
 def argument(name, default, description, choices=None):
-    """Declare an argument; ``--show-args`` is the manual."""
+    """Declare an argument; ``--show-args`` lists all of them."""
     return DeclareLaunchArgument(name, default_value=default, description=description,
                                  choices=choices)
 
 
 def generate_launch_description():
-    """Return the arguments and what is made of them."""
+    """Return the arguments and the actions."""
     return LaunchDescription([
         argument('image', 'image', 'Topic of the images (without /compressed).'),
-        argument('camera_info', 'camera_info', 'Topic of the calibration; it need not exist.'),
+        argument('camera_info', 'camera_info', 'Topic of the calibration (optional).'),
         argument('params_file', config_file('motion_seg.yaml'),
                  'YAML file with the parameters of the node.'),
         argument('namespace', '', 'Namespace of the node.'),
         argument('image_transport', BY_ITSELF,
-                 'raw or compressed; if empty, as the parameter file says.',
+                 'raw or compressed; if empty, as in the parameter file.',
                  (BY_ITSELF, 'raw', 'compressed')),
         argument('autostart', BY_ITSELF,
-                 'Whether the node activates itself; if empty, as the parameter file says.',
+                 'Whether the node activates itself; if empty, as in the parameter file.',
                  (BY_ITSELF, *YES_NO)),
         argument('use_sim_time', BY_ITSELF,
-                 'Whether to follow /clock; if empty, only where a bag is played.',
+                 'Whether to follow /clock; if empty, only if a bag is played.',
                  (BY_ITSELF, *YES_NO)),
-        argument('bag', '', 'A rosbag2 to play, with /clock, once the node listens; without '
-                 'what such a node published when it was recorded.'),
+        argument('bag', '', 'A rosbag2 to play, with /clock, when the node has subscribed; '
+                 'recorded outputs of this node are left out.'),
         argument('bag_rate', '1.0', 'Speed of the bag.'),
-        argument('bag_loop', 'false', 'Whether the bag begins again at its end.', YES_NO),
-        argument('rviz', 'false', 'Whether to start RViz with everything set up.', YES_NO),
+        argument('bag_loop', 'false', 'Whether to play the bag in a loop.', YES_NO),
+        argument('rviz', 'false', 'Whether to start RViz with its layout.', YES_NO),
         argument('fixed_frame', BY_ITSELF,
                  'Fixed frame of RViz; if empty, the frame_id of the first image.'),
         argument('fastdds_profile', 'true',
-                 'Whether Fast DDS uses config/fastdds.xml: enough shared memory for images, '
-                 'freed after use. Other middleware ignores it.', YES_NO),
-        argument('log_level', 'info', 'Least severe level that the node logs.',
+                 'Whether Fast DDS uses config/fastdds.xml, with enough shared memory for '
+                 'images. Other middleware ignores it.', YES_NO),
+        argument('log_level', 'info', 'Log level of the node.',
                  ('debug', 'info', 'warn', 'error', 'fatal')),
         OpaqueFunction(function=start)])
 
 
 def start(context):
-    """Make the actions from the values of the arguments."""
+    """Return the actions for the values of the arguments."""
     value = context.launch_configurations
-    # launch itself would only warn, and start the node with defaults.
+    # launch would only warn, and start the node with defaults.
     if not os.path.isfile(value['params_file']):
         raise RuntimeError(f'params_file: {value["params_file"]} does not exist')
     if value['bag'] and not os.path.exists(value['bag']):
@@ -106,15 +106,15 @@ def motion_seg(value, sim_time):
         output='screen',
         parameters=[value['params_file'], {'use_sim_time': sim_time == 'true', **given}],
         remappings=[('image', value['image']), ('camera_info', value['camera_info'])],
-        # A logger has its node's full name, with dots.
+        # The name of a logger is the full name of its node, with dots.
         ros_arguments=['--log-level', f'{full_name(value, NODE)[1:].replace("/", ".")}:='
                        f'{value["log_level"]}'])
 
 
 def bag_player(value):
-    """Return the package's own player: unlike ``ros2 bag play`` it waits for the node."""
+    """Return the bag player of this package, which waits for the node."""
     node = full_name(value, NODE)
-    # For long: on a fresh machine the node compiles for minutes before it listens.
+    # A long timeout: at its first start the node compiles before it subscribes.
     command = [sys.executable, '-m', PACKAGE, 'replay', value['bag'], '--clock', '--wait', '1200',
                '--rate', value['bag_rate'], '--wait-for', node]
     for name in OUTPUTS:
@@ -129,13 +129,13 @@ def rviz(value, sim_time):
     try:
         get_package_share_directory('rviz2')
     except PackageNotFoundError:
-        # Here, before anything runs: launch would leave the node behind, alone.
+        # Check it before anything runs: launch would start the node without RViz.
         raise RuntimeError('rviz:=true needs the package rviz2, which is not installed') from None
     node = full_name(value, NODE)
     image = value['image']
     image = image if image.startswith('/') else full_name(value, image)
     chosen = value['fixed_frame']
-    # Which frame the images have is known when the first one comes; until then RViz waits.
+    # The frame of the images is known when the first one comes; RViz waits for it.
     wait = ' '.join(map(shlex.quote, (sys.executable, '-m', f'{PACKAGE}.ros.rviz', image)))
     return Node(
         package='rviz2', executable='rviz2', output='screen', prefix=None if chosen else wait,

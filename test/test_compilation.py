@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiled code is kept on disk; where that is not possible, everything works without."""
+"""Compiled code is cached on disk; without a cache everything works."""
 
 import importlib.util
 import os
@@ -34,7 +34,7 @@ with progress.reported(print):
 
 @pytest.fixture
 def module(tmp_path):
-    """Give a function that loads a module with one kernel anew, and counts what it compiles."""
+    """Give a function that loads a module with one kernel and counts the compilations."""
     file = tmp_path / 'tiny.py'
     file.write_text(MODULE)
 
@@ -67,7 +67,7 @@ def cache_files(folder, suffix):
     return sorted((folder / '__pycache__').glob(f'*.{suffix}'))
 
 
-def test_what_was_compiled_is_found_again(module, said, tmp_path):
+def test_compiled_code_is_loaded_from_the_cache(module, said, tmp_path):
     assert [module(), module()] == [1, 0]
     assert len(cache_files(tmp_path, 'nbi')) == len(cache_files(tmp_path, 'nbc')) == 1
     assert not said
@@ -102,7 +102,7 @@ def test_a_damaged_file_of_the_cache_is_compiled_again_with_one_sentence(module,
     assert module() == 0, 'the next start finds it whole'
 
 
-def test_a_full_disk_is_one_sentence(module, said):
+def test_a_full_disk_is_reported_with_one_sentence(module, said):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
@@ -131,7 +131,7 @@ def test_without_any_writable_folder_everything_works_with_one_sentence(tmp_path
                      'each start compiles again']
 
 
-def test_a_wait_is_reported_again_and_again_and_a_short_one_is_not():
+def test_a_long_wait_is_reported_repeatedly_and_a_short_one_is_not():
     this, said, enough = Progress(), [], threading.Event()
 
     def say(sentence):
@@ -146,7 +146,19 @@ def test_a_wait_is_reported_again_and_again_and_a_short_one_is_not():
     assert this.text() == ''
 
 
-def test_a_note_reaches_who_listens_later_too_but_once():
+def test_the_times_of_waits_add_up(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr('gdm_motion_seg.progress.time.monotonic', lambda: now[0])
+    this = Progress()
+    with this.waiting('compiling'):
+        now[0] = 40.0
+    now[0] = 1000.0
+    with this.waiting('compiling'):
+        now[0] = 1005.0
+        assert this.text() == 'compiling (45 s so far)'
+
+
+def test_a_note_also_reaches_later_listeners_but_once():
     this, early, late = Progress(), [], []
     with this.reported(early.append):
         this.note('no room')

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every source file says whose it is and under which licence."""
+"""Every source file has a copyright and a licence."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Limits by design: what the code never does, where it never writes, how much it remembers."""
+"""Limits by design: no execution of data, no writing outside of outputs, bounded memory."""
 
 import ast
 from pathlib import Path
@@ -52,7 +52,7 @@ def files_below(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob('*')}
 
 
-def test_no_name_in_a_bag_leads_out_of_the_output_folder(tmp_path):
+def test_no_name_in_a_bag_leads_outside_of_the_output_folder(tmp_path):
     types = rosbags_types()
     renderer = Renderer(scene_named('small_mover'), (160, 120), 30.0)
     with BagWriter(tmp_path / 'bag') as bag:
@@ -76,7 +76,7 @@ def test_a_parameter_file_cannot_make_a_command_write(tmp_path, small_bag):
     assert files_below(tmp_path) == {'evil.yaml'}
 
 
-def test_a_yaml_tag_is_not_obeyed(tmp_path, small_bag):
+def test_a_yaml_tag_is_not_executed(tmp_path, small_bag):
     parameters = tmp_path / 'evil.yaml'
     parameters.write_text('!!python/object/apply:os.mkdir ["evil"]\n')
     assert main(['bag', str(small_bag[0]), '--out', str(tmp_path / 'out'),

@@ -6,6 +6,7 @@
 from pathlib import Path
 import subprocess
 import sys
+import tarfile
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import gdm_motion_seg
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ('gdm_motion_seg', 'config', 'launch', 'docs', 'test', 'tools')
 
 
 @pytest.mark.parametrize('folder', [ROOT, ROOT / 'tools'], ids=['package', 'tools'])
@@ -25,7 +27,20 @@ def test_every_place_has_the_same_version(folder):
 
 
 @pytest.mark.parametrize('folder', [ROOT, ROOT / 'tools'], ids=['package', 'tools'])
-def test_the_metadata_hold_the_readme(folder):
+def test_the_metadata_contain_the_readme(folder):
     done = subprocess.run([sys.executable, 'setup.py', '--long-description'], cwd=folder,
                           capture_output=True, text=True, check=True)
     assert (folder / 'README.md').read_text(encoding='utf-8').strip() in done.stdout
+
+
+def test_the_source_distribution_contains_tests_docs_and_all_installed_files(tmp_path):
+    subprocess.run([sys.executable, 'setup.py', '-q', 'egg_info', '--egg-base', tmp_path, 'sdist',
+                    '--dist-dir', tmp_path], cwd=ROOT, capture_output=True, check=True)
+    with tarfile.open(next(tmp_path.glob('*.tar.gz'))) as archive:
+        held = {name.partition('/')[2] for name in archive.getnames()}
+    wanted = {str(path.relative_to(ROOT)) for folder in FOLDERS
+              for path in (ROOT / folder).rglob('*')
+              if path.is_file() and path.suffix in ('.py', '.md', '.html', '.yaml', '.xml')}
+    assert 'gdm_motion_seg/view/page.html' in wanted
+    assert wanted <= held
+    assert {'package.xml', 'CHANGELOG.rst', 'LICENSE', 'Makefile'} <= held

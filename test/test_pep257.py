@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Docstrings, as ROS wants them."""
+"""Docstrings, as in ROS 2."""
 
 from pathlib import Path
 

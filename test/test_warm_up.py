@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""After the warm-up no image, whatever it shows, waits for the compiler."""
+"""After the warm-up, no image waits for the compiler."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The workers: a local cluster of Dask, or whatever a scheduler's address leads to."""
+"""The workers: a local Dask cluster, or the workers of a given scheduler."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -22,12 +22,12 @@ from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.errors import GdmMotionSegError, InputError
 
 RETRIES = 2
-"""How often a part is tried again."""
+"""Number of retries of a part."""
 CONNECT_S = 10.0
 NO_WORKERS_S = 60.0
-"""Without a worker for so long, a local cluster gives up."""
+"""Time without a worker after which a local cluster fails."""
 COMPARED = ('dask', 'distributed', 'msgpack')
-"""Packages that must have the same version at both ends."""
+"""Packages that must have the same version in this process, the scheduler and the workers."""
 
 
 @contextmanager
@@ -35,16 +35,16 @@ def local_cluster(workers: int, memory: str) -> Iterator[Client]:
     """Start workers on this machine, each a process with one thread and a memory limit."""
     settings = {
         'distributed.scheduler.allowed-failures': RETRIES,
-        # A worker gets one task at a time: with one that dies, no waiting ones are suspected.
+        # A worker gets one task at a time, so that waiting tasks are not blamed if it dies.
         'distributed.scheduler.worker-saturation': 1.0,
-        # Workers that die and cannot be started again are no reason to wait for ever.
+        # Do not wait forever for workers that die and cannot be restarted.
         'distributed.scheduler.no-workers-timeout': f'{NO_WORKERS_S:g}s',
-        # Results lie in files, so there is nothing to spill, and a worker that pauses because its
-        # memory is scarce would wait for ever. It is ended instead, and its part tried again.
+        # Results are in files, so there is nothing to spill, and a worker that pauses because its
+        # memory is short would wait forever. It is ended instead, and its part is retried.
         'distributed.worker.memory.target': False,
         'distributed.worker.memory.spill': False,
         'distributed.worker.memory.pause': False,
-        # A garbage collection or a long call into compiled code is no reason for a warning.
+        # No warning for a garbage collection or a long call of compiled code.
         'distributed.admin.tick.limit': '1h',
     }
     with dask.config.set(settings):
@@ -65,7 +65,7 @@ def local_cluster(workers: int, memory: str) -> Iterator[Client]:
 
 @contextmanager
 def remote_cluster(address: str) -> Iterator[Client]:
-    """Connect to a scheduler; InputError if it is not there or has other versions."""
+    """Connect to a scheduler; raises InputError if there is none or its versions differ."""
     for name in ('distributed.comm', 'distributed.client', 'distributed.core'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -84,7 +84,7 @@ def remote_cluster(address: str) -> Iterator[Client]:
 
 
 async def _greet(address: str) -> None:
-    """Connect once: a client waits for ever for something that listens and does not answer."""
+    """Connect once with a timeout: a client would wait forever for a port that does not answer."""
     comm = await connect(address, timeout=CONNECT_S)
     await comm.close()
 
@@ -112,20 +112,20 @@ def check_code(codes: Mapping[str, str]) -> None:
     """Refuse workers with another version of this package."""
     for worker, code in codes.items():
         if code != code_digest():
-            raise InputError(f'the worker {worker} has not the version of gdm_motion_seg that '
+            raise InputError(f'the worker {worker} does not have the gdm_motion_seg that '
                              f'this command has ({code_digest()}): {code}')
 
 
 def check_shared(client: Client, out: str) -> None:
-    """Refuse workers that do not see the output folder."""
+    """Refuse workers that cannot access the output folder."""
     store, name = Store(out), f'recordings/.probe-{uuid.uuid4().hex}'
     store.write(name, b'')
     try:
         for worker, seen in client.run(_sees, out, name, on_error='return').items():
             if seen is not True:
                 reason = f' ({seen})' if isinstance(seen, Exception) else ''
-                raise InputError(f'the worker {worker} does not see {out}{reason}; choose a '
-                                 'folder or an address that all of them share')
+                raise InputError(f'the worker {worker} cannot access {out}{reason}; choose a '
+                                 'folder or an address that all workers share')
     finally:
         store.remove(name)
 
@@ -135,7 +135,7 @@ def _sees(out: str, name: str) -> bool:
 
 
 def dashboard(client: Client) -> str:
-    """Return where the dashboard of a cluster is, or why there is none."""
+    """Return the address of the dashboard, or why there is none."""
     try:
         import bokeh  # noqa: F401
     except ImportError:
@@ -144,12 +144,12 @@ def dashboard(client: Client) -> str:
 
 
 class Quiet(WorkerPlugin):
-    """Lets worker processes leave Ctrl-C to the command, and their logs to its sentences."""
+    """Plugin that lets workers ignore Ctrl-C and suppresses their logs."""
 
     name = 'gdm-motion-seg-quiet'
 
     def __init__(self) -> None:
-        """Remember the process of the command, which must hear Ctrl-C."""
+        """Remember the process of the command, which must not ignore Ctrl-C."""
         self._command = os.getpid()
 
     def setup(self, worker: Any) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a batch does with each recording, and the keys by which finished work is known again."""
+"""Settings of a batch, and the keys by which finished work is recognised."""
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -21,21 +21,21 @@ from gdm_motion_seg.settings import settings_of, to_flat, with_flat
 LAYOUT = 1
 """Version of the files in the output folder."""
 SPLIT_S = 20.0
-"""Length of a part. A longer part wastes less on its overlap; a shorter one is lost less, and
-another worker can begin with it sooner."""
+"""Length of a part in seconds. With longer parts the overlaps take a smaller share; with shorter
+parts less work is lost if a worker dies, and other workers can begin sooner."""
 OVERLAP_S = 2.0
-"""Time before a part for which it is segmented already: twice the memory of the evidence (about a
+"""Time before a part at which its segmentation begins: twice the memory of the evidence (about a
 second). Ids are remembered for three seconds; a longer overlap may agree better and costs more."""
 OVERLAP_FRAMES = 20
-"""The overlap has at least so many frames, for cameras with a low rate."""
+"""Smallest number of frames of the overlap, for cameras with a low rate."""
 NOT_COMPUTING = ('cli/', 'ros/', 'viz/', 'resources.py', '__main__.py', 'batch/cluster.py',
                  'batch/query.py', 'batch/recordings.py', 'batch/report.py', 'batch/run.py')
-"""Modules of the package that do not change an answer."""
+"""Modules of the package that do not affect results."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """Settings of a batch; the same for all recordings, and sent to the workers."""
+    """Settings of a batch, the same for all recordings; they are sent to the workers."""
 
     out: str
     """Path or address of the output folder."""
@@ -48,32 +48,32 @@ class Job:
     topic: str | None = None
     fps: float | None = None
     split: float = SPLIT_S
-    """Length of a part in seconds; 0 leaves every recording in one piece."""
+    """Length of a part in seconds; 0 does not divide recordings."""
     overlap: float = OVERLAP_S
     keypoints: bool = True
     """Whether the table of keypoints is written, which is the largest."""
 
     def __post_init__(self) -> None:
-        """Refuse parts that are not longer than what they share."""
+        """Refuse parts that are too short for their overlap."""
         if self.split and self.split < 2 * self.overlap:
             raise InputError(f'parts of {self.split:g} s are too short for an overlap of '
                              f'{self.overlap:g} s; they must be at least twice as long')
 
     @property
     def config(self) -> NodeConfig:
-        """Return the settings as the pipeline takes them."""
+        """Return the settings of the pipeline."""
         return with_flat(NodeConfig(), self.settings)
 
     @property
     def settings_digest(self) -> str:
-        """Return a digest of everything that decides an answer besides the recording and code."""
+        """Return a digest of everything that affects results besides recording and code."""
         values = {name: value for name, value in asdict(self).items()
                   if name not in ('out', 'code', 'run')}
         mask = self.settings.get('tracking.mask_path')
         return _digest(LAYOUT, values, _file_digest(str(mask)) if mask else '')
 
     def key(self, recording: Recording) -> str:
-        """Return the key of a recording's result: another input, setting or code, another key."""
+        """Return the key of a result, which depends on input, settings and code."""
         return _digest(self.settings_digest, self.code, recording.fingerprint)
 
     def parts(self, seconds: float | None, fps: float) -> list['Part']:
@@ -82,7 +82,7 @@ class Job:
             return [Part(0)]
         count = max(1, round(seconds / self.split))
         overlap = max(self.overlap, OVERLAP_FRAMES / fps)
-        # Whole milliseconds: both sides of a seam then compare times with the same number.
+        # Whole milliseconds, so that both sides of a seam compare times with the same number.
         seams = [round(i * seconds / count, 3) for i in range(count)]
         stops = [*seams[1:], math.inf]
         if count > 1 and seams[1] < 2 * overlap:
@@ -93,23 +93,23 @@ class Job:
 
 @dataclass(frozen=True)
 class Part:
-    """A stretch of a recording, in seconds since it began."""
+    """A part of a recording; times are in seconds since its beginning."""
 
     index: int
     count: int = 1
     warm_up: float = 0.0
-    """Where the pipeline begins; answers before ``start`` serve for stitching only."""
+    """Where the segmentation begins; results before ``start`` are used for stitching only."""
     start: float = 0.0
     stop: float = math.inf
 
     @property
     def length(self) -> float:
-        """Return its length without the warm-up; all parts of a recording have the same."""
+        """Return the length without the overlap; it is the same for all parts of a recording."""
         return self.start / self.index if self.index else self.stop
 
 
 def make_job(out: str, config: NodeConfig, **values: Any) -> Job:
-    """Make a job from the settings that decide an answer, and the code of this process."""
+    """Make a job with these settings and the digest of the code of this process."""
     names = {s.name for s in settings_of(PipelineConfig)} | {'seed'}
     settings = {name: value for name, value in to_flat(config).items() if name in names}
     return Job(out, settings, code_digest(), **values)

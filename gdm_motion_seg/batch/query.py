@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Find moments in the data set of a batch: which bodies, where and when, match a condition."""
+"""Finds the moments in the data set of a batch at which a body matches a condition."""
 
 import ast
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from gdm_motion_seg.segmentation.result import WORLD
 
 PARTITION = pa.schema([('recording', pa.string())])
 COLUMNS = (*MOTIONS.names, *PARTITION.names)
-"""What a condition may name."""
+"""The columns that a condition may use."""
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne}
@@ -33,7 +33,7 @@ _TEXT = ('kind', 'recording')
 
 @dataclass(frozen=True)
 class Moment:
-    """A time for which one body matched a condition."""
+    """A time span in which one body matched a condition."""
 
     recording: str
     body: int
@@ -46,7 +46,7 @@ class Moment:
     count: int
     """Largest number of its keypoints."""
     moving: float
-    """Mean of how sure it is that it moves."""
+    """Mean probability that it moves."""
 
 
 def find_moments(folder: str, text: str, join: float) -> list[Moment]:
@@ -60,13 +60,13 @@ def find_moments(folder: str, text: str, join: float) -> list[Moment]:
     text :
         Condition on the columns of the table of motions, ``moving > 0.8 and count > 20``.
     join :
-        Frames of a body that are no further apart than this many seconds are one moment.
+        Frames of a body that are at most this many seconds apart are one moment.
 
     """
     condition = parse_condition(text)
     store = Store(folder)
     if not store.exists('motions'):
-        raise InputError(f'{folder} holds no results of "batch"')
+        raise InputError(f'{folder} contains no results of "batch"')
     data = dataset.dataset(store.path('motions'), filesystem=None if store.is_local else store.fs,
                            schema=pa.schema([*MOTIONS, *PARTITION]),
                            partitioning=dataset.partitioning(PARTITION, flavor='hive'))
@@ -80,11 +80,11 @@ def find_moments(folder: str, text: str, join: float) -> list[Moment]:
 
 
 def parse_condition(text: str) -> compute.Expression:
-    """Read a condition: comparisons of columns and numbers with and, or, not and brackets."""
+    """Parse a condition: comparisons of columns and numbers with and, or, not and brackets."""
     try:
         tree = ast.parse(text.strip(), mode='eval').body
     except (SyntaxError, ValueError):
-        raise InputError(f'{text!r} is no condition such as "moving > 0.8 and count > 20"'
+        raise InputError(f'{text!r} is not a condition such as "moving > 0.8 and count > 20"'
                          ) from None
     if not isinstance(tree, (ast.BoolOp, ast.Compare, ast.UnaryOp)):
         raise InputError(f'{text!r} compares nothing; write for instance "moving > 0.8"')
@@ -92,7 +92,7 @@ def parse_condition(text: str) -> compute.Expression:
 
 
 def _truth(node: ast.expr, text: str) -> compute.Expression:
-    """Return the expression of something that is true or false."""
+    """Return the expression of a condition."""
     if isinstance(node, ast.BoolOp):
         join = operator.and_ if isinstance(node.op, ast.And) else operator.or_
         total = _truth(node.values[0], text)
@@ -114,13 +114,13 @@ def _truth(node: ast.expr, text: str) -> compute.Expression:
 
 
 def _value(node: ast.expr, text: str) -> compute.Expression:
-    """Return the expression of a number or a text."""
+    """Return the expression of a number or a string."""
     if isinstance(node, ast.Name):
         if node.id not in COLUMNS:
             raise InputError(f'{text!r}: there is no column {node.id!r}; there are '
                              f'{", ".join(COLUMNS)}')
         field = compute.field(node.id)
-        # Whole numbers and shares in one sum or comparison: let all be of one type.
+        # Integers and floats may be mixed: convert all to one type.
         return field if node.id in _TEXT else field.cast(pa.float64())
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return compute.scalar(float(node.value))
@@ -130,11 +130,11 @@ def _value(node: ast.expr, text: str) -> compute.Expression:
         return compute.scalar(0.0) - _value(node.operand, text)
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
         return _ARITHMETIC[type(node.op)](_value(node.left, text), _value(node.right, text))
-    raise InputError(f'{text!r}: {ast.unparse(node)} is no number, text or column')
+    raise InputError(f'{text!r}: {ast.unparse(node)} is not a number, a string or a column')
 
 
 def _moments(table: pa.Table, join: float) -> list[Moment]:
-    """Put frames of a body that follow each other together."""
+    """Join successive frames of a body."""
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
     if not table.num_rows:
         return []

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which recordings a user means by paths, folders, globs, addresses and list files."""
+"""Finds the recordings that paths, folders, globs, addresses and list files name."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from gdm_motion_seg.io.output import MARK
 
 VIDEO_SUFFIXES = frozenset({'.mp4', '.avi', '.mkv', '.mov', '.m4v', '.webm', '.mpg', '.mpeg',
                             '.wmv', '.ts', '.mjpeg'})
-"""What counts as a video when a folder is searched; a file named by the user may end in any."""
+"""File extensions of videos when a folder is searched; a given file may have any extension."""
 LIST_SUFFIXES = frozenset({'.txt', '.lst', '.list'})
 METADATA = 'metadata.yaml'
 _WILDCARD = re.compile(r'[*?\[]')
@@ -35,17 +35,17 @@ class Recording:
     """One recording: a bag, a video or a folder of images."""
 
     name: str
-    """Unique name, which the data set is partitioned by."""
+    """Unique name, by which the data set is partitioned."""
     url: str
     """Absolute path, or address."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     fingerprint: str
-    """Changes if one of its files changes (name, size, time of change or the store's tag)."""
+    """Digest of names, sizes and modification times (or tags of the store) of its files."""
 
     @contextmanager
     def local_path(self) -> Iterator[Path]:
-        """Yield a path on this machine; what lies elsewhere is copied for as long as the block."""
+        """Yield a path on this machine; a remote recording is copied for the block."""
         fs, path = file_system(self.url)
         if is_local(fs):
             yield Path(path)
@@ -58,9 +58,9 @@ class Recording:
 
 def find_recordings(inputs: Iterable[str]) -> list[Recording]:
     """
-    Return every recording that the inputs name, in their order, each of them once.
+    Return the recordings that the inputs name, in order and without duplicates.
 
-    Raises InputError where an input is not there or holds no recording, and where two recordings
+    Raises InputError if an input does not exist or contains no recording, or if two recordings
     have the same name.
     """
     found: dict[str, Recording] = {}
@@ -98,7 +98,7 @@ def _recordings_of(text: str) -> Iterator[Recording]:
             any_found = True
             yield recording
         if not any_found:
-            raise InputError(f'{text} holds no bag, no video and no images')
+            raise InputError(f'{text} contains no bag, no video and no images')
 
 
 def _fixed_parts(path: str) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _of_list(fs: Any, path: str) -> Iterator[Recording]:
     try:
         lines = bytes(fs.cat_file(path)).decode('utf-8').splitlines()
     except UnicodeDecodeError:
-        raise InputError(f'{path} is no list of recordings: it is no text file') from None
+        raise InputError(f'{path} is not a list of recordings: it is not a text file') from None
     entries = [line.strip() for line in lines if line.strip() and not line.startswith('#')]
     if not entries:
         raise InputError(f'{path} lists no recordings')
@@ -149,7 +149,7 @@ def _at(fs: Any, path: str, base: PurePosixPath, base_below: PurePosixPath
 
 def _in_folder(folder: str, files: dict[str, dict[str, Any]]
                ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield the path and files of each recording that lies directly in a folder, or is it."""
+    """Yield the path and files of each recording directly in a folder, or of the folder itself."""
     if METADATA in files:
         yield folder, list(files.values())
         return
@@ -175,7 +175,7 @@ def _recording(fs: Any, path: str, files: Iterable[dict[str, Any]], base: PurePo
         relative = relative.with_suffix('')
     name = _NOT_IN_NAME.sub('_', '-'.join(relative.parts)).lstrip('._')
     if _LIKE_NUMBER_OR_DATE.fullmatch(name):
-        # Readers of partitioned data sets would take it for a number or a date.
+        # Readers of partitioned data sets would convert it to a number or a date.
         name = f'r{name}'
     files = list(files)
     size = sum(int(info.get('size') or 0) for info in files)
@@ -191,7 +191,7 @@ def _url(fs: Any, path: str) -> str:
 
 
 def _change_mark(info: dict[str, Any]) -> str:
-    """Return what a file system knows about the last change of a file."""
+    """Return the modification time or tag of a file, as far as the file system has one."""
     for key in ('ETag', 'etag', 'md5Hash', 'mtime', 'LastModified', 'updated', 'created'):
         if info.get(key) is not None:
             return str(info[key])

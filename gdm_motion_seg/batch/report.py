@@ -4,7 +4,7 @@
 """
 The report: a page over all recordings, and one for each of them.
 
-Every page is complete in itself: no scripts, no fonts or pictures from elsewhere.
+Pages have no scripts, and load no fonts or pictures from elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gdm_motion_seg.batch.results import Span, Summary
 
 SHOWN_SPANS = 200
-"""Spans that a page lists; the data set has them all."""
+"""Largest number of spans on a page; the data set has all."""
 SHOWN_BODIES = 40
-"""Bodies in a timeline, those that were seen longest."""
+"""Largest number of bodies in a timeline; those that were seen longest are shown."""
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem;
@@ -36,13 +36,13 @@ svg { background: #8882; display: block; }
 
 @dataclass(frozen=True)
 class Totals:
-    """What a run of the command did, besides what the recordings say themselves."""
+    """Totals of a run of the command."""
 
     run: str
     wall_seconds: float
     workers: int
     computed: int
-    """Recordings that were computed; the others were finished before."""
+    """Number of recordings that this run computed; the others were finished before."""
     failures: Mapping[str, str]
     """Reason by the name of the recording."""
     settings: str
@@ -59,7 +59,7 @@ def overview_page(summaries: Sequence['Summary'], totals: Totals) -> str:
                       f'{totals.computed} computed by this run',
         'duration': f'{_duration(seconds)} in {frames} frames',
         'something moved for': _share(sum(s.moving_seconds for s in summaries), seconds),
-        'throughput': f'{frames / busy if busy else 0.0:.1f} frames a second and worker',
+        'throughput': f'{frames / busy if busy else 0.0:.1f} frames per second and worker',
         'this run': f'{_duration(totals.wall_seconds)} on {totals.workers} workers',
     }
     parts = [_facts(facts)]
@@ -73,7 +73,7 @@ def overview_page(summaries: Sequence['Summary'], totals: Totals) -> str:
             for name, reason in sorted(totals.failures.items())), text=2)]
     parts += ['<h2>Recordings</h2>', _table(
         ('recording', 'when something moved', 'duration', 'frames', 'bodies', 'moved for',
-         'frames a second'), map(_overview_row, summaries), text=2)]
+         'frames per second'), map(_overview_row, summaries), text=2)]
     everywhere = [(s, span) for s in summaries for span in s.spans]
     parts += _moments(sorted(everywhere, key=lambda pair: pair[1].start - pair[1].stop), True)
     return _page(f'Motions in {len(summaries)} recordings', parts,
@@ -90,7 +90,7 @@ def recording_page(summary: 'Summary') -> str:
                     f'{summary.width} x {summary.height} pixels',
         'something moved for': _share(summary.moving_seconds, summary.seconds),
         'bodies': str(summary.bodies),
-        'computed': f'in {_duration(summary.compute_seconds)} of a worker, '
+        'computed': f'in {_duration(summary.compute_seconds)} of one worker, '
                     + (f'{summary.parts} parts' if summary.parts > 1 else 'one piece'),
     }
     if summary.skipped:
@@ -108,7 +108,7 @@ def _overview_row(summary: 'Summary') -> tuple[str, ...]:
 
 
 def _moments(pairs: Sequence[tuple['Summary', 'Span']], named: bool) -> list[str]:
-    """Return the table of what moved where, when and for how long."""
+    """Return the table of bodies: where, when and how long."""
     shown = pairs[:SHOWN_SPANS]
     rows = ((*((_link(s.name),) if named else ()), f'{span.start:.2f} s',
              f'{span.stop - span.start:.2f} s', f'{span.body}', f'{span.count:.0f}',
@@ -124,7 +124,7 @@ def _moments(pairs: Sequence[tuple['Summary', 'Span']], named: bool) -> list[str
 
 
 def _timeline(summary: 'Summary') -> str:
-    """Draw when each body was seen."""
+    """Draw the times at which each body was seen."""
     seen: dict[int, float] = {}
     for span in summary.spans:
         seen[span.body] = seen.get(span.body, 0.0) + span.stop - span.start
@@ -144,7 +144,7 @@ def _timeline(summary: 'Summary') -> str:
 
 
 def _strip(summary: 'Summary') -> str:
-    """Draw when anything was seen, in one line."""
+    """Draw the times at which any body was seen, in one line."""
     scale = 240.0 / max(summary.seconds, 1e-9)
     bars = ''.join(_bar(span, scale * span.start, 2, scale, 10) for span in summary.spans)
     return f'<svg viewBox="0 0 240 14" width="240" height="14">{bars}</svg>'

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Where results lie in the output folder, and when they count as finished.
+Files of results in the output folder.
 
-A recording is finished when ``recordings/NAME.json`` says so, which is written last. A part of a
-long recording is finished when its own ``.json`` does; parts are removed when they are joined.
+A recording is finished if ``recordings/NAME.json`` exists, which is written last. A part of a long
+recording is finished if its own ``.json`` exists; parts are removed when they are joined.
 """
 
 from contextlib import AbstractContextManager, ExitStack
@@ -25,12 +25,12 @@ from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import WORLD
 
 JOIN_S = 1.0
-"""A body that is not seen for longer than this begins another span."""
+"""If a body is not seen for longer than this, a new span begins."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A time for which one body was seen."""
+    """A time span in which one body was seen."""
 
     body: int
     start: float
@@ -40,14 +40,14 @@ class Span:
     count: float
     """Mean number of its keypoints."""
     moving: float
-    """Mean of how sure it is that it moves."""
+    """Mean probability that it moves."""
     box: tuple[float, float, float, float]
     """Mean of left, top, right and bottom in pixels."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a part or a recording holds, as its JSON file says."""
+    """Contents of a part or a recording, as in its JSON file."""
 
     key: str = ''
     name: str = ''
@@ -55,7 +55,7 @@ class Summary:
     settings: str = ''
     code: str = ''
     run: str = ''
-    """The run of the command that computed it."""
+    """Name of the run that computed it."""
     parts: int = 1
     frames: int = 0
     pairs: int = 0
@@ -71,7 +71,7 @@ class Summary:
     """Time in which at least one body was seen."""
     bodies: int = 0
     compute_seconds: float = 0.0
-    """Time that workers spent on it, tracking and overlaps included."""
+    """Time that workers spent on it, including tracking and overlaps."""
     spans: tuple[Span, ...] = field(default=(), repr=False)
 
     def to_json(self) -> bytes:
@@ -92,7 +92,7 @@ def table_name(table: str, recording: str) -> str:
 
 
 def summary_name(recording: str) -> str:
-    """Return the file that says that a recording is finished."""
+    """Return the file that marks a recording as finished."""
     return f'recordings/{recording}.json'
 
 
@@ -112,7 +112,7 @@ def tracks_name(recording: str, key: str, part: Part) -> str:
 
 
 def tracking_name(recording: str, key: str) -> str:
-    """Return the file that says what tracking a long recording took."""
+    """Return the file with the totals of tracking a long recording."""
     return f'parts/{recording}/{key}-tracking.json'
 
 
@@ -131,7 +131,7 @@ def finished(store: Store, recording: str, key: str) -> Summary | None:
 
 
 def forget(store: Store, recording: str) -> None:
-    """Remove the result of a recording, so that an outdated one does not pass for a new one."""
+    """Remove the result of a recording, so that an outdated one is not taken for a new one."""
     store.remove(summary_name(recording))
     store.remove(page_name(recording))
     for table in SCHEMAS:
@@ -139,10 +139,10 @@ def forget(store: Store, recording: str) -> None:
 
 
 class PartWriter(AbstractContextManager['PartWriter']):
-    """Writes the tables of a part, or of a recording in one piece, and counts."""
+    """Writes the tables of a part, or of an undivided recording, and counts their contents."""
 
     def __init__(self, store: Store, files: dict[str, str], overlap: str = '') -> None:
-        """Name the files: table to name; ``overlap`` is for keypoints of the warm-up."""
+        """Set the file of each table; ``overlap`` is the file for keypoints of the overlap."""
         self.summary = Summary()
         self._tables = {table: TableFile(store, name, SCHEMAS[table])
                         for table, name in files.items()}
@@ -159,16 +159,16 @@ class PartWriter(AbstractContextManager['PartWriter']):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Finish the files; after an error, let none of them be there."""
+        """Finish the files; after an error, remove them."""
         self._open.__exit__(kind, error, traceback)
 
     def warm_up(self, frame: TimedFrame, result: FrameResult) -> None:
-        """Take an answer from before the part."""
+        """Add a result from before the part."""
         if self._overlap and result.has_pair:
             self._overlap.write(keypoint_columns(frame, result))
 
     def write(self, frame: TimedFrame, result: FrameResult) -> None:
-        """Take an answer of the part."""
+        """Add a result of the part."""
         for table, columns in (('keypoints', keypoint_columns), ('motions', motion_columns),
                                ('frames', frame_columns)):
             if table in self._tables and (result.has_pair or table == 'frames'):
@@ -181,7 +181,7 @@ class PartWriter(AbstractContextManager['PartWriter']):
 
 
 def described(summary: Summary, job: Job, motions: pa.Table, frames: pa.Table) -> Summary:
-    """Add to a recording's counts what its motions say: spans, bodies, time with motion."""
+    """Return a summary with what its motions show: spans, bodies, time with motion."""
     spans = spans_of(motions)
     times = frames['time'].to_numpy()
     seen = frames['bodies'].to_numpy() > 0
@@ -193,7 +193,7 @@ def described(summary: Summary, job: Job, motions: pa.Table, frames: pa.Table) -
 
 
 def spans_of(motions: pa.Table) -> tuple[Span, ...]:
-    """Return for how long each body was seen, in the order of time."""
+    """Return the spans in which each body was seen, ordered by time."""
     columns = {name: motions[name].to_numpy()
                for name in ('id', 'time', 'count', 'moving', 'left', 'top', 'right', 'bottom')}
     spans = []

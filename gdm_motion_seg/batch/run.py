@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run of ``batch``: hands recordings and parts to the scheduler, and sums up what comes back."""
+"""A run of ``batch``: submits recordings and parts to the scheduler and collects the results."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -28,8 +28,8 @@ from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, OTHER_CO
 from gdm_motion_seg.errors import GdmMotionSegError
 
 TRACKING, SEGMENTING, JOINING = 0, 1, 2
-"""Priorities: what is begun is finished first, so that few tracks lie on the disk. Recordings that
-are not begun have lower ones, in their order."""
+"""Priorities: started recordings are finished first, so that few files of tracks are on the disk.
+Other recordings have lower priorities, in their order."""
 SUMMARY = pa.schema([
     ('recording', pa.string()), ('status', pa.string()), ('reason', pa.string()),
     ('url', pa.string()), ('frames', pa.int64()), ('pairs', pa.int64()),
@@ -43,30 +43,30 @@ SUMMARY = pa.schema([
 
 @dataclass
 class Progress:
-    """How much of a run is done, in bytes of the recordings."""
+    """Progress of a run, in bytes of the recordings."""
 
     total: float
     done: float = 0.0
     running: dict[tuple[str, int], float] = field(default_factory=dict)
-    """What is done of parts that are being worked on."""
+    """Progress of the parts that are being processed."""
     started: float = field(default_factory=time.monotonic)
 
     @property
     def share(self) -> float:
-        """Return the share that is done, in [0, 1]."""
+        """Return the finished share, in [0, 1]."""
         done = self.done + sum(list(self.running.values()))
         return min(1.0, done / self.total) if self.total else 1.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimate the time that is left; None at the beginning."""
+        """Estimate the remaining time; None at the beginning."""
         passed = time.monotonic() - self.started
         return passed * (1.0 / self.share - 1.0) if self.share > 0.01 else None
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What a future works on."""
+    """The task of a future."""
 
     recording: Recording
     part: Part | None = None
@@ -75,10 +75,10 @@ class _Task:
 
 
 class BatchRun:
-    """Works off a list of recordings on a cluster; what is finished is in the store."""
+    """Processes a list of recordings on a cluster; finished results are in the store."""
 
     def __init__(self, job: Job, recordings: Sequence[Recording]) -> None:
-        """Look what earlier runs have finished."""
+        """Find the recordings that earlier runs have finished."""
         self.job, self.recordings = job, recordings
         self.store = Store(job.out)
         self.summaries: dict[str, Summary] = {}
@@ -88,34 +88,34 @@ class BatchRun:
         self._keys = {recording.name: job.key(recording) for recording in recordings}
         self._tasks: dict['Future[Any]', _Task] = {}
         self._waiting: dict[str, set[int]] = {}
-        """Parts of each long recording that are not segmented yet."""
+        """Number of parts of each long recording that are not segmented yet."""
         self._handed_out: dict[str, int] = {}
         """Number of parts of each long recording that were submitted."""
         self._parts: dict[str, tuple[Part, ...]] = {}
         self._submitting = threading.Lock()
-        """Events come from a thread of their own."""
+        """Events arrive in a separate thread."""
         self._starts: Counter[tuple[str, int]] = Counter()
         self._submitted: Counter[_Task] = Counter()
         self._counted: set[tuple[str, int]] = set()
         self._by_name = {recording.name: recording for recording in recordings}
         self._sizes = {recording.name: max(1, recording.size) for recording in recordings}
         self.missing = [recording for recording in recordings if not self._kept(recording)]
-        """Recordings that are to be computed."""
+        """Recordings that must be computed."""
         self._progress = Progress(float(sum(self._sizes[r.name] for r in self.missing)))
 
     def work(self, client: Client, say: Callable[[str], None] = lambda line: None,
              show: Callable[[Progress], None] = lambda progress: None) -> None:
         """
-        Compute what is missing; raises GdmMotionSegError where it makes no sense to go on.
+        Compute what is missing; raises GdmMotionSegError if it cannot continue.
 
         Parameters
         ----------
         client :
-            The cluster to work on.
+            Client of the cluster.
         say :
-            Takes a line about each recording and part that ends.
+            Called with a line about each recording and part that ends.
         show :
-            Takes the progress whenever it changes.
+            Called with the progress whenever it changes.
 
         """
         self.client, self._say, self._show = client, say, show
@@ -135,7 +135,7 @@ class BatchRun:
             self._log.close()
 
     def sum_up(self, workers: int) -> None:
-        """Write ``summary.parquet`` and the report over everything in the output folder."""
+        """Write ``summary.parquet`` and the report of all recordings in the output folder."""
         names = [name.removesuffix('.json') for name in self.store.names('recordings')
                  if name.endswith('.json')]
         found = (self.summaries.get(name) or read_summary(self.store, summary_name(name))
@@ -150,7 +150,7 @@ class BatchRun:
         self.store.write('report.html', overview_page(summaries, totals).encode())
 
     def _kept(self, recording: Recording) -> bool:
-        """Take a recording if an earlier run finished it; False if it is to be computed."""
+        """Add a recording that an earlier run finished; False if it must be computed."""
         summary = finished(self.store, recording.name, self._keys[recording.name])
         if summary is None:
             return False
@@ -180,7 +180,7 @@ class BatchRun:
         self._queue.add(future)
 
     def _take(self, future: 'Future[Any]') -> None:
-        """Take what a future brings, and submit what follows from it."""
+        """Handle a finished future and submit the tasks that follow."""
         task = self._tasks.pop(future, None)
         if task is None:
             return  # it was cancelled because another part of its recording failed
@@ -190,7 +190,7 @@ class BatchRun:
             self._submit(task)
             return
         if outcome.status in (FULL, OTHER_CODE):
-            raise GdmMotionSegError(f'{outcome.reason}; what is finished stays in {self.job.out}')
+            raise GdmMotionSegError(f'{outcome.reason}; finished work is kept in {self.job.out}')
         name = task.recording.name
         self._log.write({'event': outcome.status, 'recording': name, 'reason': outcome.reason,
                          'part': task.part.index if task.part else None})
@@ -216,7 +216,7 @@ class BatchRun:
         self._ended(f'{name}: {outcome.summary.frames} frames, {outcome.summary.bodies} bodies')
 
     def _hand_out(self, recording: Recording, count: int) -> None:
-        """Submit the first parts of a recording, so many of them as have tracks."""
+        """Submit the first parts of a recording whose tracks are written."""
         name = recording.name
         with self._submitting:
             if name not in self.failures:
@@ -225,25 +225,25 @@ class BatchRun:
             self._handed_out[name] = max(count, self._handed_out[name])
 
     def _outcome(self, future: 'Future[Any]', task: _Task) -> Outcome | None:
-        """Return the outcome of a task; None if it is to be submitted again."""
+        """Return the outcome of a task; None if it was submitted again."""
         from distributed.scheduler import KilledWorker, NoWorkerError
         if future.status in ('cancelled', 'lost'):
-            raise GdmMotionSegError('the scheduler does not answer any more; what is finished '
-                                    f'stays in {self.job.out}')
+            raise GdmMotionSegError('the scheduler does not answer any more; finished work '
+                                    f'is kept in {self.job.out}')
         error = future.exception()
         if error is None:
             outcome: Outcome = future.result()
             return outcome
         if isinstance(error, NoWorkerError):
-            raise GdmMotionSegError('there are no workers any more, and none can be started (is '
-                                    'their memory limit too low?); what is finished stays in '
+            raise GdmMotionSegError('all workers died, and none can be started (is '
+                                    'their memory limit too low?); finished work is kept in '
                                     f'{self.job.out}')
         if isinstance(error, KilledWorker):
             where = (task.recording.name, task.part.index if task.part else 0)
-            # A task may be suspected only because it waited on a worker that another one killed.
+            # A task may only have waited on a worker that another task killed.
             if self._starts[where] <= RETRIES and self._submitted[task] <= RETRIES:
                 return None
-            return Outcome(FAILED, f'{RETRIES + 1} workers died while they worked on it (out of '
+            return Outcome(FAILED, f'{RETRIES + 1} workers died while they processed it (out of '
                            'memory, or killed)')
         reason = ' '.join(str(error).split())
         return Outcome(FAILED, f'{type(error).__name__}: {reason[:300]}')
@@ -254,7 +254,7 @@ class BatchRun:
         waiting.discard(part.index)
         self._count(task)
         self._ended(f'{name}: part {part.index + 1} of {part.count}')
-        # A part needs its own tracks and, for its warm-up, those of the part before.
+        # A part needs its own tracks and, for the overlap, those of the part before.
         for one in (part, *parts[max(0, part.index - 1):part.index]):
             if not {one.index, one.index + 1} & waiting:
                 self.store.remove(tracks_name(name, self._keys[name], one))
@@ -262,7 +262,7 @@ class BatchRun:
             self._submit(_Task(task.recording, joins=parts))
 
     def _fail(self, task: _Task, reason: str) -> None:
-        """Note a failure; parts of the recording that do not run yet are left out."""
+        """Note a failure; waiting parts of the recording are cancelled."""
         name = task.recording.name
         with self._submitting:
             self.failures.setdefault(name, reason)
@@ -283,7 +283,7 @@ class BatchRun:
         self._progress.done += self._sizes[task.recording.name] / count
 
     def _ended(self, line: str) -> None:
-        """Say what ended, and how long it will take."""
+        """Print what ended, and the remaining time."""
         finished_count = len(self.summaries) + len(self.failures)
         left = self._progress.seconds_left
         estimate = '' if left is None else f', about {left:.0f} s left'
@@ -292,10 +292,10 @@ class BatchRun:
         self._show(self._progress)
 
     def _hear(self, event: tuple[float, dict[str, Any]]) -> None:
-        """Take an event of a worker."""
+        """Handle an event of a worker."""
         message = event[1]
         if message['run'] != self.job.run:
-            return  # of another command on the same scheduler
+            return  # from another command on the same scheduler
         part = (message['recording'], message['part'])
         if message['event'] == 'start':
             self._starts[part] += 1
@@ -309,7 +309,7 @@ class BatchRun:
 
 
 class _RunLog:
-    """The file ``runs/RUN.jsonl``: one line for each thing that happened."""
+    """The file ``runs/RUN.jsonl``, with one line per event."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store, self._name = store, f'runs/{run}.jsonl'
@@ -321,7 +321,7 @@ class _RunLog:
             self._file = open(store.path(self._name), 'a', encoding='utf-8', buffering=1)
 
     def write(self, message: dict[str, Any]) -> None:
-        """Add a line; events come from a thread of their own."""
+        """Add a line; thread-safe."""
         line = json.dumps({'clock': time.time(), **message})
         with self._lock:
             if self._file is None:
@@ -330,7 +330,7 @@ class _RunLog:
                 self._file.write(line + '\n')
 
     def close(self) -> None:
-        """End the log; object stores get it in one piece."""
+        """End the log; an object store gets it as a whole."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

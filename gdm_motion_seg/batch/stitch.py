@@ -4,8 +4,8 @@
 """
 Ids of bodies over the seam between two parts of a recording.
 
-Both parts have answered the frames of the overlap, with the same tracks. Bodies that share tracks
-are the same body.
+Both parts have results for the frames of the overlap, with the same tracks. Bodies that share
+tracks are the same body.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from gdm_motion_seg.segmentation.result import WORLD
 Ints = npt.NDArray[np.int64]
 
 MIN_SHARE = 0.3
-"""Two bodies are the same if they share at least this part of the smaller one's keypoints."""
+"""Two bodies are the same if they share at least this share of the smaller one's keypoints."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Seen:
 
     @property
     def keys(self) -> npt.NDArray[np.void]:
-        """Return frame and track of each keypoint as one value."""
+        """Return stamp and track id of each keypoint as one value."""
         keys = np.empty(len(self.stamp), [('stamp', np.int64), ('track', np.int64)])
         keys['stamp'], keys['track'] = self.stamp, self.track
         return keys
@@ -40,13 +40,13 @@ class Seen:
 
 @dataclass(frozen=True)
 class Mapping:
-    """Old ids to new ones; ids that are not listed are shifted."""
+    """Maps old ids to new ones; ids that are not listed are shifted."""
 
     known: dict[int, int] = field(default_factory=dict)
     shift: int = 0
 
     def __call__(self, ids: npt.ArrayLike) -> Ints:
-        """Return the new ids; those of the world and of wrong matches belong to ``known``."""
+        """Return the new ids; ``known`` includes the world and wrong matches."""
         ids = np.asarray(ids, np.int64)
         values, index = np.unique(ids, return_inverse=True)
         new = [self.known.get(value, value + self.shift) for value in values.tolist()]
@@ -54,7 +54,7 @@ class Mapping:
 
 
 FIXED = {label: label for label in range(-1, WORLD + 1)}
-"""Labels that mean the same everywhere: wrong matches and the world."""
+"""Labels with the same meaning in all parts: wrong matches and the world."""
 
 
 def stitch(before: Seen, after: Seen, next_body: int) -> Mapping:
@@ -64,9 +64,9 @@ def stitch(before: Seen, after: Seen, next_body: int) -> Mapping:
     Parameters
     ----------
     before, after :
-        Answers of the earlier part, with final ids, and of the later part to the overlap.
+        Results of the overlap: of the earlier part, with final ids, and of the later part.
     next_body :
-        An id that is not used yet; new bodies are counted from there.
+        First id for new bodies.
 
     """
     _, i, j = np.intersect1d(before.keys, after.keys, assume_unique=True, return_indices=True)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Files by path or address, in and out, through fsspec.
+Reads and writes files by path or address, through fsspec.
 
-Every file is whole or absent: it is written under a temporary name and renamed (local), or sent in
-one piece when it is finished (object stores).
+Every file is complete or absent: it is written under a temporary name and renamed (local), or
+uploaded when it is finished (object stores).
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from gdm_motion_seg.errors import InputError, MissingDependencyError
 from gdm_motion_seg.io.output import MARK
 
 TEMPORARY = '.tmp-'
-"""Part of the name of a file that is being written."""
+"""Part of the name of an unfinished file."""
 LOCK = '.lock'
 
 
@@ -45,10 +45,10 @@ def is_local(fs: Any) -> bool:
 
 
 class Store:
-    """A folder, local or remote, whose files are whole or absent."""
+    """A folder, local or remote, whose files are complete or absent."""
 
     def __init__(self, url: str) -> None:
-        """Name the folder; nothing is read or written yet."""
+        """Set the folder; nothing is read or written yet."""
         self.fs, self.root = file_system(url)
         self.url = url
         self.is_local = is_local(self.fs)
@@ -66,7 +66,7 @@ class Store:
         return bytes(self.fs.cat_file(self.path(name)))
 
     def names(self, folder: str) -> list[str]:
-        """List the files of a folder without those that are being written; empty if none."""
+        """Return the finished files of a folder; empty if there are none."""
         try:
             found = self.fs.ls(self.path(folder), detail=False, refresh=True)
         except (FileNotFoundError, NotADirectoryError):
@@ -75,7 +75,7 @@ class Store:
         return [name for name in names if TEMPORARY not in name]
 
     def remove(self, name: str) -> None:
-        """Remove a file or a folder, if it is there."""
+        """Remove a file or a folder, if it exists."""
         with suppress(FileNotFoundError):
             self.fs.rm(self.path(name), recursive=True)
 
@@ -86,7 +86,7 @@ class Store:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Path]:
-        """Yield a local path whose file becomes the one of that name if the block succeeds."""
+        """Yield a temporary local path; its file gets the name if the block succeeds."""
         target = self.path(name)
         if not self.is_local:
             with tempfile.TemporaryDirectory() as folder:
@@ -107,15 +107,15 @@ class Store:
 
 
 class OutputStore(Store):
-    """The folder of a batch, held by one command at a time; use it in a ``with`` block."""
+    """The output folder of a batch, locked for one command; use it in a ``with`` block."""
 
     def __init__(self, url: str) -> None:
-        """Name the folder."""
+        """Set the folder."""
         super().__init__(url)
         self._lock: Any = None
 
     def __enter__(self) -> 'OutputStore':
-        """Make the folder or take one that an earlier run left; InputError if it is not ours."""
+        """Create or reuse the folder; raises InputError if it contains other files."""
         try:
             self._claim()
         except OSError as error:
@@ -124,15 +124,15 @@ class OutputStore(Store):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Let others use the folder."""
+        """Unlock the folder."""
         if self._lock is not None:
             self._lock.close()
 
     def _claim(self) -> None:
         if self.fs.exists(self.root) and not self.fs.isdir(self.root):
-            raise InputError(f'{self.url} exists already and is no folder')
+            raise InputError(f'{self.url} exists already and is not a folder')
         if self.names('.' if self.is_local else '') and not self.exists(f'recordings/{MARK}'):
-            raise InputError(f'{self.url} holds files that "batch" did not write; '
+            raise InputError(f'{self.url} contains files that "batch" did not write; '
                              'choose another folder')
         if self.is_local:
             Path(self.root).mkdir(parents=True, exist_ok=True)
@@ -142,8 +142,8 @@ class OutputStore(Store):
         self.write(f'recordings/{MARK}', b'')
 
     def _take_lock(self) -> None:
-        """Lock the folder; the system gives the lock back when the process ends."""
-        import fcntl  # not there on Windows, where nothing of this package is tested
+        """Lock the folder; the system releases the lock when the process ends."""
+        import fcntl  # not available on Windows, which is not supported
         self._lock = open(self.path(LOCK), 'wb')
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

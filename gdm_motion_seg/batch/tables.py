@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tables of the data set: their columns, and how answers are put into them."""
+"""The tables of the data set: their columns, and the conversion of results to rows."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -21,7 +21,7 @@ Columns = Mapping[str, Any]
 
 
 class TimedFrame(Protocol):
-    """What a table says of a frame besides its answer."""
+    """Facts about a frame besides its result."""
 
     @property
     def at(self) -> float:
@@ -53,7 +53,7 @@ SCHEMAS = {'keypoints': KEYPOINTS, 'motions': MOTIONS, 'frames': FRAMES}
 """The tables of the data set by name."""
 
 ROWS_AT_ONCE = 1 << 18
-"""Rows that are gathered before they are written."""
+"""Number of rows that are collected before they are written."""
 
 
 def keypoint_columns(frame: TimedFrame, result: FrameResult) -> Columns:
@@ -78,7 +78,7 @@ def motion_columns(frame: TimedFrame, result: FrameResult) -> Columns:
 
 
 def frame_columns(frame: TimedFrame, result: FrameResult) -> Columns:
-    """Return what is known of a frame as a whole."""
+    """Return the row of a frame."""
     labels = result.labels
     return {**_clock(frame, result, 1), 'gap': [result.gap], 'tracks': [result.n_tracks],
             'keypoints': [len(labels)], 'moving': [int(np.sum(labels > 0))],
@@ -93,7 +93,7 @@ def _clock(frame: TimedFrame, result: FrameResult, count: int) -> dict[str, Any]
 
 
 class TableFile(AbstractContextManager['TableFile']):
-    """A Parquet file that is written row by row; it is there only if the block succeeds."""
+    """A Parquet file that is written in batches; it exists only if the block succeeds."""
 
     def __init__(self, store: Store, name: str, schema: pa.Schema) -> None:
         """Name the file."""
@@ -111,7 +111,7 @@ class TableFile(AbstractContextManager['TableFile']):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Write what is left; after an error, let nothing be there."""
+        """Write the remaining rows; after an error, remove the file."""
         try:
             if error is None:
                 self._flush()
@@ -127,7 +127,7 @@ class TableFile(AbstractContextManager['TableFile']):
         self.write_batch(pa.record_batch(arrays, schema=self.schema))
 
     def write_batch(self, batch: pa.RecordBatch) -> None:
-        """Append rows that have the columns of the table already."""
+        """Append rows that already have the columns of the table."""
         self._gathered.append(batch)
         self._rows += batch.num_rows
         if self._rows >= ROWS_AT_ONCE:

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What runs on a worker: a recording in one piece, or the steps of a long one.
+The tasks of the workers: a whole recording, or the steps of a long one.
 
-A long recording is tracked from beginning to end; its parts are segmented at the same time, by
-other workers, as their tracks are there; then they are joined.
+A long recording is tracked from beginning to end. Other workers segment its parts as soon as their
+tracks are written. Then the parts are joined.
 
-A task returns an Outcome that says what happened. Only what may go well at another time (a network
-file system that does not answer) is raised, and tried again by the scheduler.
+A task returns an Outcome. It raises only errors that may be temporary (a network file system that
+does not answer); the scheduler then retries it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -46,11 +46,11 @@ from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.tracking.window import TrackedFrame
 
 TOPIC = 'gdm-motion-seg'
-"""Events of the scheduler by which workers say what they do."""
+"""Topic of the scheduler events that workers send."""
 TRACKED = 'tracked'
-"""The event that the tracks of a part are there."""
+"""The event that the tracks of a part are written."""
 TRACKING_SHARE = 0.3
-"""Of the work on a part, for progress only."""
+"""Share of tracking in the work on a part, for the progress only."""
 TELL_S = 1.0
 """Time between two events of a part."""
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -60,11 +60,11 @@ DONE, KEPT, SPLIT, FAILED, FULL, OTHER_CODE = 'done', 'kept', 'split', 'failed',
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a task."""
+    """The result of a task."""
 
     status: str
-    """DONE, KEPT (was finished already), SPLIT (too long for one piece), FAILED (the input
-    cannot be used), FULL (no space), OTHER_CODE (the worker has another version)."""
+    """DONE, KEPT (was finished before), SPLIT (must be divided), FAILED (the input cannot be
+    used), FULL (no space), OTHER_CODE (the worker has another version)."""
     reason: str = ''
     summary: Summary | None = None
     parts: tuple[Part, ...] = ()
@@ -74,7 +74,7 @@ P = ParamSpec('P')
 
 
 def _told(task: Callable[Concatenate[Job, P], Outcome]) -> Callable[Concatenate[Job, P], Outcome]:
-    """Let a task return as an Outcome what cannot go better another time."""
+    """Decorate a task so that it returns permanent errors as an Outcome."""
     @wraps(task)
     def run(job: Job, /, *args: P.args, **kwargs: P.kwargs) -> Outcome:
         if code_digest() != job.code:
@@ -95,7 +95,7 @@ def _told(task: Callable[Concatenate[Job, P], Outcome]) -> Callable[Concatenate[
 
 @_told
 def process_recording(job: Job, recording: Recording, key: str) -> Outcome:
-    """Process a recording in one piece, or say into which parts it is to be split."""
+    """Process a whole recording, or return the parts into which it must be divided."""
     store = Store(job.out)
     summary = finished(store, recording.name, key)
     if summary is not None:
@@ -116,8 +116,8 @@ def track_recording(job: Job, recording: Recording, key: str, parts: Sequence[Pa
     """
     Track a long recording from its beginning to its end, and write the tracks of each part.
 
-    Tracks depend on everything before them: a part that found its own corners would give other
-    answers than a run in one piece. Only tracks that a part still needs are written.
+    Tracks depend on all frames before them: a part with its own corners would give other results
+    than an undivided run. Only tracks that a part still needs are written.
     """
     store, begin = Store(job.out), time.monotonic()
     missing = _missing_tracks(store, recording, key, parts)
@@ -152,7 +152,7 @@ def _tracked(source: FrameSource, pipeline: MotionPipeline
 
 def _missing_tracks(store: Store, recording: Recording, key: str, parts: Sequence[Part]
                     ) -> list[Part]:
-    """Return the parts whose tracks are not there and are still needed, by them or the next."""
+    """Return the parts whose tracks are missing and still needed by it or the next part."""
     open_parts = {part.index for part in parts if not store.exists(
         f'{part_name(recording.name, key, part)}.json')}
     return [part for part in parts if {part.index, part.index + 1} & open_parts
@@ -162,7 +162,7 @@ def _missing_tracks(store: Store, recording: Recording, key: str, parts: Sequenc
 @_told
 def process_part(job: Job, recording: Recording, key: str, part: Part,
                  before: Part | None = None) -> Outcome:
-    """Segment a part of a long recording whose tracks, and those of the part before, are there."""
+    """Segment a part of a long recording; its tracks and those of the previous part must exist."""
     store, stem = Store(job.out), part_name(recording.name, key, part)
     summary = read_summary(store, f'{stem}.json')
     if summary is not None:
@@ -190,7 +190,7 @@ def process_part(job: Job, recording: Recording, key: str, part: Part,
 
 @_told
 def join_parts(job: Job, recording: Recording, key: str, parts: Sequence[Part]) -> Outcome:
-    """Join the parts of a recording, with ids that go on over the seams."""
+    """Join the parts of a recording, with consistent ids."""
     store = Store(job.out)
     kept = finished(store, recording.name, key)
     if kept is not None:
@@ -226,7 +226,7 @@ def _opened(job: Job, recording: Recording) -> Iterator[FrameSource]:
 
 
 def _process(job: Job, recording: Recording, source: FrameSource, writer: PartWriter) -> Summary:
-    """Run a recording through the pipeline and write its tables; returns what they hold."""
+    """Run a recording through the pipeline and write its tables; returns the summary."""
     pipeline = MotionPipeline(job.config, job.config.seed)
     tell, begin = _Teller(job.run, recording, Part(0)), time.monotonic()
     length = source.seconds or math.inf
@@ -240,7 +240,7 @@ def _process(job: Job, recording: Recording, source: FrameSource, writer: PartWr
 
 
 def _finish(job: Job, recording: Recording, summary: Summary, store: Store) -> Outcome:
-    """Write the page of a recording, and last the summary that says that it is finished."""
+    """Write the page of a recording, and last the summary that marks it as finished."""
     motions, frames = (open_table(store, table_name(table, recording.name)).read()
                        for table in ('motions', 'frames'))
     summary = described(summary, job, motions, frames)
@@ -250,10 +250,10 @@ def _finish(job: Job, recording: Recording, summary: Summary, store: Store) -> O
 
 
 def _total(recording: Recording, parts: Sequence[Summary]) -> Summary:
-    """Sum up the parts; raises InputError as one piece would where nothing can be used."""
+    """Return the summary of all parts; raises InputError if no frame can be used."""
     filled = [part for part in parts if part.frames]
     if not filled:
-        raise InputError(f'{recording.url} holds no image that can be read')
+        raise InputError(f'{recording.url} contains no image that can be read')
     sums = {name: sum(getattr(part, name) for part in parts)
             for name in ('frames', 'pairs', 'keypoints', 'compute_seconds')}
     return replace(filled[0], parts=len(parts), **sums)
@@ -276,7 +276,7 @@ def _mappings(store: Store, stems: Sequence[str]) -> Iterator[Mapping]:
 
 
 def _seen(store: Store, name: str, labels: Mapping, first: int | None = None) -> Seen:
-    """Read keypoints, those from a stamp on, and give them final ids."""
+    """Read keypoints from a stamp on, and apply the final ids."""
     table = open_table(store, name).read(columns=['stamp', 'track_id', 'label'])
     stamp = table['stamp'].to_numpy()
     rows = np.flatnonzero(stamp >= first) if first is not None else np.arange(len(stamp))
@@ -285,7 +285,7 @@ def _seen(store: Store, name: str, labels: Mapping, first: int | None = None) ->
 
 
 def _renamed(batch: pa.RecordBatch, labels: Mapping, since: dict[int, int]) -> pa.RecordBatch:
-    """Return rows with their final ids; ``since`` remembers when each body was seen first."""
+    """Return rows with final ids; ``since`` has the time at which each body was first seen."""
     columns: dict[str, Any] = dict(zip(batch.schema.names, batch.columns))
     for name in ('label', 'id'):
         if name in columns:
@@ -298,7 +298,7 @@ def _renamed(batch: pa.RecordBatch, labels: Mapping, since: dict[int, int]) -> p
 
 
 class _Teller:
-    """Says to the scheduler how far a part is, for progress and for the log of the run."""
+    """Sends the progress of a part to the scheduler, for the progress bar and the log."""
 
     def __init__(self, run: str, recording: Recording, part: Part) -> None:
         self._about = {'run': run, 'recording': recording.name, 'part': part.index,
@@ -311,13 +311,13 @@ class _Teller:
             self._worker = None
 
     def __call__(self, event: str, share: float = 0.0) -> None:
-        """Send an event with the share of the part that is done."""
+        """Send an event with the finished share of the part."""
         if self._worker is not None:
             self._worker.log_event(TOPIC, {**self._about, 'event': event, 'share': share,
                                            'clock': time.time(), 'cpu': time.process_time()})
 
     def now_and_then(self, share: float) -> None:
-        """Send how far it is, at most once in a while."""
+        """Send the progress, if enough time has passed since the last event."""
         if time.monotonic() - self._last >= TELL_S:
             self._last = time.monotonic()
             self('frames', share)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Tracks of a part of a recording in a file, between tracking and segmentation.
+Files with the tracks of a part of a recording, between tracking and segmentation.
 
-An Arrow file with one record per frame. Numbers are kept exactly, so that the segmentation of a
-part sees what it would see in a run in one piece.
+They are Arrow files with one record per frame. Numbers are stored exactly, so that the
+segmentation of a part gets the same input as in an undivided run.
 """
 
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ from gdm_motion_seg.tracking.window import TrackedFrame, Window
 
 ARRAYS = {'x': (np.float64, 2), 'before': (np.float64, 2), 'covariance': (np.float64, 3),
           'ids': (np.int64, 0)}
-"""Arrays of a window: type, and columns where there are several."""
+"""Arrays of a window: type, and number of columns if there are several."""
 SCHEMA = pa.schema([('header', pa.string()), *((name, pa.binary()) for name in ARRAYS)])
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What is left of a frame when it was tracked."""
+    """Facts about a frame that was tracked."""
 
     tracked: TrackedFrame
     camera: Camera | None
@@ -42,10 +42,10 @@ class Moment:
 
 
 class TracksFile(AbstractContextManager['TracksFile']):
-    """A file of tracks that is written frame by frame; it is there only if the block succeeds."""
+    """A file of tracks that is written frame by frame; it exists only if the block succeeds."""
 
     def __init__(self, store: Store, name: str) -> None:
-        """Name the file."""
+        """Set the name of the file."""
         self._file = store.writing(name)
         self._writer: Any = None
 
@@ -57,7 +57,7 @@ class TracksFile(AbstractContextManager['TracksFile']):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Finish the file; after an error, let nothing be there."""
+        """Finish the file; after an error, remove it."""
         try:
             self._writer.close()
         except BaseException as own:
@@ -77,7 +77,7 @@ class TracksFile(AbstractContextManager['TracksFile']):
 
 
 def read_tracks(store: Store, name: str, start: float = 0.0) -> Iterator[Moment]:
-    """Yield the frames of a file of tracks, those from a time of the recording on."""
+    """Yield the frames of a file of tracks from a time of the recording on."""
     path = store.path(name)
     with (pa.memory_map(path) if store.is_local else store.fs.open(path, 'rb')) as file:
         reader = pa.ipc.open_file(file)
@@ -91,7 +91,7 @@ def read_tracks(store: Store, name: str, start: float = 0.0) -> Iterator[Moment]
 def _moment(header: dict[str, Any], row: dict[str, bytes]) -> Moment:
     arrays = {}
     for name, (kind, columns) in ARRAYS.items():
-        # A copy, because kernels are compiled for arrays that can be written to.
+        # A copy, because kernels are compiled for writable arrays.
         array = np.frombuffer(row[name], kind).copy()
         arrays[name] = array.reshape(-1, columns) if columns else array
     gaps = tuple(header.pop('gaps'))

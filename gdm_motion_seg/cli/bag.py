@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.source.exists():
         raise InputError(f'{args.source} does not exist')
     if not is_bag(args.source):
-        raise InputError(f'{args.source} is no bag; for videos and folders of images use "video"')
+        raise InputError(
+            f'{args.source} is not a bag; for videos and folders of images use "video"')
     with BagSource(args.source, args.topic) as source:
         return process(source, args)

@@ -40,17 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--fps', type=rate, metavar='HZ',
                         help='frames per second of folders of images (default: 30)')
     parser.add_argument('--split', type=_seconds, metavar='S', default=20.0,
-                        help='longer recordings are worked on in parts of about this length '
-                        '(default: 20 s; 0 for none)')
+                        help='longer recordings are processed in parts of about this length '
+                        '(default: 20 s; 0 does not divide them)')
     parser.add_argument('--overlap', type=_seconds, metavar='S', default=2.0,
                         help='time by which parts overlap (default: 2 s)')
     parser.add_argument('--no-keypoints', action='store_true',
-                        help='write no table of keypoints, which is the largest')
+                        help='do not write the table of keypoints, which is the largest')
     group = parser.add_argument_group('workers')
     group.add_argument('--workers', type=count, metavar='N',
                        help='processes on this machine (default: one per core)')
     group.add_argument('--memory', default='auto', metavar='SIZE',
-                       help='memory limit of each of them, such as 4GB (default: its share)')
+                       help='memory limit of each process, such as 4GB (default: equal shares)')
     group.add_argument('--scheduler', metavar='ADDRESS',
                        help='use the workers of this Dask scheduler, such as tcp://host:8786')
     console.add_json_argument(parser)
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
                         batch.work(client, _print_line, show)
         except (KeyboardInterrupt, Terminated):
             _print_line(f'interrupted: {len(batch.summaries)} of {len(recordings)} recordings are '
-                        'finished and stay; the same command continues from there')
+                        'finished and kept; the same command continues from there')
             raise
         finally:
             batch.sum_up(workers)
@@ -118,7 +118,7 @@ def _report(batch: 'BatchRun', args: argparse.Namespace) -> int:
 
 @contextmanager
 def needs_extra(command: str) -> Iterator[None]:
-    """Say how to install what an import in the block misses."""
+    """Say how to install a package that an import in the block does not find."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -131,7 +131,7 @@ def needs_extra(command: str) -> Iterator[None]:
 
 @contextmanager
 def _shown() -> Iterator[Callable[['Progress'], None]]:
-    """Yield a function that shows the progress: a bar on a terminal, else nothing."""
+    """Yield a function that shows the progress as a bar, on a terminal only."""
     if not console.notes.is_terminal:
         yield lambda progress: None
         return
@@ -163,5 +163,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds from 0')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds of at least 0')
     return value

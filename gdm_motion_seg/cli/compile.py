@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile what the settings need."""
+    """Compile everything that the settings need."""
     config, start = config_from(args), time.monotonic()
     with progress.waiting('loading'):
         from gdm_motion_seg.warm_up import warm_up

@@ -18,11 +18,11 @@ SHELLS = ('bash', 'zsh', 'fish')
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``completion``."""
-    parser.add_argument('shell', choices=SHELLS, help='the shell to write for')
+    parser.add_argument('shell', choices=SHELLS, help='the shell that gets the script')
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the script; it holds every flag, so that completing starts no Python."""
+    """Print the script; it contains every flag, so that completion does not start Python."""
     from gdm_motion_seg.cli.main import build_parser, COMMANDS
 
     try:
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         raise MissingDependencyError('completion needs the package shtab: pip install '
                                      "'gdm_motion_seg[completion]'") from None
     if args.shell not in shtab.SUPPORTED_SHELLS:
-        raise InputError(f'the installed shtab {shtab.__version__} cannot write for {args.shell}; '
+        raise InputError(f'the installed shtab {shtab.__version__} does not support {args.shell}; '
                          'pip install --upgrade shtab')
     parser = build_parser(*COMMANDS)
     for action in _actions(parser):

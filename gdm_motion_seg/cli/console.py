@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the commands share: the screen, progress bars, JSON."""
+"""Console output of the commands: tables, progress bars, JSON."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,21 +18,21 @@ from rich.table import Table
 from gdm_motion_seg.io.output import output_file
 
 screen = Console()
-"""Results, for people."""
+"""Console for results."""
 notes = Console(stderr=True)
-"""Progress and remarks."""
+"""Console for progress and remarks."""
 
 
 class Advance(Protocol):
-    """Tells a progress bar how much is done."""
+    """Callback that advances a progress bar."""
 
     def __call__(self, done: int) -> None:
-        """Take the number of steps done so far."""
+        """Set the number of steps done so far."""
 
 
 @contextmanager
 def progress_bar(title: str, total: int | None) -> Iterator[Advance]:
-    """Show a progress bar on a terminal, and nothing where there is none."""
+    """Show a progress bar if the output is a terminal."""
     if not notes.is_terminal:
         yield lambda done: None
         return
@@ -49,7 +49,7 @@ def progress_bar(title: str, total: int | None) -> Iterator[Advance]:
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Show that something of unknown duration is running."""
+    """Show that a task of unknown duration is running."""
     if not notes.is_terminal:
         yield
         return
@@ -58,7 +58,7 @@ def busy(title: str) -> Iterator[None]:
 
 
 def table(title: str, columns: list[str], rows: list[list[str]]) -> None:
-    """Print a title and a table; the first column to the left, numbers to the right."""
+    """Print a title and a table; the first column is left-aligned, the others right-aligned."""
     screen.print(title, highlight=False, soft_wrap=True)
     shown = Table()
     for i, name in enumerate(columns):
@@ -75,7 +75,7 @@ def add_json_argument(parser: Any) -> None:
 
 
 def deliver(document: dict[str, Any], json_path: Path | None, overwrite: bool) -> bool:
-    """Write or print the JSON if it is wanted; returns whether a table is wanted too."""
+    """Write or print the JSON if requested; returns whether the table is to be printed, too."""
     text = json.dumps(document, indent=2, allow_nan=False)
     if json_path is None:
         return True

@@ -19,7 +19,7 @@ from gdm_motion_seg.settings import settings_of, with_flat
 MAX_YAML_BYTES = 200_000
 MAX_YAML_DEPTH = 20
 MAX_VALUE = 200
-"""Characters of a value on the command line that are read."""
+"""Largest number of characters of a value on the command line."""
 
 
 def add_settings_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,17 +44,18 @@ def read_parameters(path: Path) -> dict[str, Any]:
     with path.open('rb') as file:
         data = file.read(MAX_YAML_BYTES + 1)
     if len(data) > MAX_YAML_BYTES:
-        raise InputError(f'{path} is no parameter file: it has more than {MAX_YAML_BYTES} bytes')
+        raise InputError(
+            f'{path} is not a parameter file: it has more than {MAX_YAML_BYTES} bytes')
     try:
         document = _load_yaml(data.decode('utf-8'))
     except UnicodeDecodeError:
-        raise InputError(f'{path} is no text file') from None
+        raise InputError(f'{path} is not a text file') from None
     except (yaml.YAMLError, ValueError) as error:
-        raise InputError(f'{path} is no valid YAML: {" ".join(str(error).split())[:300]}'
+        raise InputError(f'{path} is not valid YAML: {" ".join(str(error).split())[:300]}'
                          ) from None
     parameters = _ros_parameters(document)
     if parameters is None:
-        raise InputError(f'{path} is no parameter file of ROS 2: it has no ros__parameters')
+        raise InputError(f'{path} is not a parameter file of ROS 2: it has no ros__parameters')
     known = {s.name for s in settings_of(NodeConfig)}
     flat = dict(_flatten(parameters))
     for name in [name for name in flat if name in REMOVED]:
@@ -67,10 +68,10 @@ def read_parameters(path: Path) -> dict[str, Any]:
 
 def _load_yaml(text: str) -> Any:
     """
-    Read YAML as far as ROS 2 does: without anchors and tags, and not deeper than parameters are.
+    Read the part of YAML that ROS 2 supports: no anchors, no tags, limited depth.
 
-    A few lines of anchors may stand for gigabytes, and a self-reference for something endless. A
-    number of thousands of digits or a date that does not exist is a ValueError.
+    A few lines of anchors can expand to gigabytes, and a self-reference is endless. A number of
+    thousands of digits or an invalid date raises ValueError.
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -110,7 +111,7 @@ def _flatten(values: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str,
 def _change(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition('=')
     if not equals:
-        raise InputError(f'--set wants NAME=VALUE, got {text!r}')
+        raise InputError(f'--set needs NAME=VALUE, got {text!r}')
     if reason := why_removed(name):
         raise InputError(reason)
     kinds = {s.name: s.type for s in settings_of(NodeConfig)}
@@ -119,7 +120,7 @@ def _change(text: str) -> tuple[str, Any]:
     try:
         return name, _load_yaml(value[:MAX_VALUE])
     except (yaml.YAMLError, ValueError):
-        raise InputError(f'--set {name} got {value[:MAX_VALUE]!r}, which is no value') from None
+        raise InputError(f'--set {name} got {value[:MAX_VALUE]!r}, which is not a value') from None
 
 
 def add_output_arguments(parser: argparse.ArgumentParser, default: str) -> None:
@@ -132,21 +133,21 @@ def add_output_arguments(parser: argparse.ArgumentParser, default: str) -> None:
 def add_overwrite_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--overwrite``."""
     parser.add_argument('--overwrite', action='store_true',
-                        help='replace an output of an earlier run')
+                        help='replace the output of an earlier run')
 
 
 def image_size(text: str) -> tuple[int, int]:
     """Read ``640x480``."""
     width, x, height = text.lower().partition('x')
     if not (x and width.isdigit() and height.isdigit()):
-        raise argparse.ArgumentTypeError(f'{text!r} is no size such as 640x480')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a size such as 640x480')
     return int(width), int(height)
 
 
 def count(text: str) -> int:
-    """Read a number from 1."""
+    """Read a whole number of at least 1."""
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number of at least 1')
     return int(text)
 
 

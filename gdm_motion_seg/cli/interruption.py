@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signals that end a command, wherever they find it."""
+"""Handling of the signals that end a command."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,27 +10,27 @@ import sys
 from typing import NoReturn
 
 INTERRUPTED, TERMINATED = 130, 143
-"""Exit codes after Ctrl-C and after SIGTERM, as shells have them."""
+"""Exit codes after Ctrl-C and after SIGTERM, as in shells."""
 AGAIN_S = 0.05
-"""After so long a dropped interruption is raised again; by then the destructor has ended."""
+"""Time after which a lost interruption is raised again; the destructor has ended by then."""
 
 
 class Terminated(BaseException):
-    """SIGTERM came; unwinding removes half-written files."""
+    """Raised on SIGTERM; unwinding the stack removes half-written files."""
 
 
 class Stop:
-    """A wish to end early: made by the first Ctrl-C, once there is something to keep."""
+    """A request to end early, set by the first Ctrl-C if there are results to keep."""
 
     def __init__(self) -> None:
-        """Have nothing to keep yet."""
+        """Begin without a request and without results."""
         self.worthwhile = False
-        """Whether something was computed that is worth keeping."""
+        """Whether there are results to keep."""
         self.wanted = False
         """Whether Ctrl-C was pressed."""
 
     def interrupt(self, number: int, frame: object) -> None:
-        """Note Ctrl-C; raise KeyboardInterrupt at the second one, or if nothing can be kept."""
+        """Handle Ctrl-C; raises KeyboardInterrupt the second time, or without results to keep."""
         if self.wanted or not self.worthwhile:
             raise KeyboardInterrupt
         self.wanted = True
@@ -39,10 +39,10 @@ class Stop:
 @contextmanager
 def stopped_by_ctrl_c() -> Iterator[Stop]:
     """
-    Let Ctrl-C ask for an early end instead of raising KeyboardInterrupt anywhere.
+    Let Ctrl-C set a request to end instead of raising KeyboardInterrupt anywhere.
 
-    An exception could hit the middle of a row or of an encoded picture. The block looks at the
-    wish between two frames, so that every file holds the same frames.
+    An exception could interrupt the writing of a row or of an image. The block checks the request
+    between two frames, so that every file contains the same frames.
     """
     stop = Stop()
     before = signal.signal(signal.SIGINT, stop.interrupt)
@@ -55,11 +55,11 @@ def stopped_by_ctrl_c() -> Iterator[Stop]:
 @contextmanager
 def interruptions_arrive() -> Iterator[None]:
     """
-    Let SIGTERM raise Terminated, and let neither that nor KeyboardInterrupt get lost.
+    Let SIGTERM raise Terminated, and make sure that neither it nor KeyboardInterrupt is lost.
 
     Python drops an exception that a signal raises within a destructor or a callback from C, and
-    tells ``sys.unraisablehook``, which sees to it that the same comes again. It must not simply be
-    raised until somebody takes notice: the second one would hit the removal of half-written files.
+    calls ``sys.unraisablehook``. The hook raises the exception again, once. Raising it repeatedly
+    would interrupt the removal of half-written files.
     """
     dropped: list[type[BaseException]] = []
     report = sys.unraisablehook

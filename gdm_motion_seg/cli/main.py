@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``gdm-motion-seg``: finds the module of a command, makes errors sentences."""
+"""The command ``gdm-motion-seg``: runs the module of a command and prints errors."""
 
 import argparse
 import atexit
@@ -21,41 +21,41 @@ from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.progress import progress
 
 COMMANDS = {
-    'demo': 'render a scene, run the real ROS 2 node on it, score it and leave pictures',
-    'synth': 'render a scene with known motions into a bag, with the truth beside it',
-    'segment': 'segment two images: overlay and JSON',
-    'video': 'process a video or a folder of images: overlay video, bag, tables',
-    'bag': 'process a bag without ROS: what the node would have published, video, tables',
-    'view': 'show what moves, live in the browser: webcam, video, bag or running node',
-    'compile': 'compile everything now, so that no later call has to wait for it',
-    'batch': 'process many recordings on all cores or a cluster: a data set and a report',
+    'demo': 'render a scene, run the ROS 2 node on it, score the result and write pictures',
+    'synth': 'render a scene with known motions into a bag, with the ground truth',
+    'segment': 'segment two images; writes an overlay and JSON',
+    'video': 'process a video or a folder of images; writes an overlay video, a bag, tables',
+    'bag': 'process a bag without ROS; writes an overlay video, a bag, tables',
+    'view': 'show what moves in the browser: for a webcam, a video, a bag or a running node',
+    'compile': 'compile everything now, so that later calls start at once',
+    'batch': 'process many recordings on all cores or a cluster; writes a data set and a report',
     'query': 'find the moments in the data set of "batch" at which something moved',
-    'replay': 'play a bag onto ROS 2 where "ros2 bag" is not installed',
-    'bench': 'measure accuracy or speed, beside other methods',
-    'completion': 'print a script that lets a shell complete commands and flags',
+    'replay': 'play a bag to ROS 2 topics, without "ros2 bag"',
+    'bench': 'measure accuracy and speed, and compare with other methods',
+    'completion': 'print a completion script for a shell',
 }
 """The commands; each is a module of that name with ``add_arguments``, ``run`` and ``EXAMPLE``."""
 TOOLS = ('demo', 'synth', 'replay', 'bench')
 """Commands of the package gdm_motion_seg_tools, which a robot does not need."""
 
 BOUNDED = ('segment', 'video', 'bag')
-"""Commands that read files of others and start no process."""
+"""Commands that read untrusted files and start no process."""
 
 DONE, WRONG = 0, 2
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence."""
+    """A parser that prints errors as one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where to look."""
+        """Print the error and a hint, and exit."""
         self.exit(WRONG, f'{self.prog}: {message} (see {self.prog} --help)\n')
 
 
 def build_parser(*filled: str | None) -> argparse.ArgumentParser:
-    """Build the parser; only the flags of some commands are filled in: help comes at once."""
-    parser = _Parser(prog='gdm-motion-seg', description='Rigid motions in image streams by '
-                     'outlier-aware global dimension minimization.')
+    """Build the parser, with the flags of some commands only, so that help is fast."""
+    parser = _Parser(prog='gdm-motion-seg', description='Finds what moves in the images '
+                     'of one moving camera.')
     parser.add_argument('--version', action='version', version=f'%(prog)s {__version__}')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', required=True)
     for name, summary in COMMANDS.items():
@@ -70,7 +70,7 @@ def build_parser(*filled: str | None) -> argparse.ArgumentParser:
 
 
 def _module(name: str, optional: bool) -> ModuleType | None:
-    """Import the module of a command; one of the tools may be missing if it is optional."""
+    """Import the module of a command; a missing tool is an error unless it is optional."""
     package = 'gdm_motion_seg_tools' if name in TOOLS else 'gdm_motion_seg'
     try:
         return import_module(f'{package}.cli.{name}')
@@ -84,7 +84,7 @@ def entry() -> int:
     """
     Run the command line as a process.
 
-    Simple commands end without freeing every object of numba and LLVM, which would take as much
+    Simple commands end without freeing the objects of numba and LLVM: that would take as much
     processor time as the segmentation of two images.
     """
     code = main()
@@ -110,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = _command(words)
     try:
         with progress.reported(_say):
-            # In a log, a line about that would only be in the way.
+            # In a log file such lines would only be clutter.
             with progress.waiting('loading') if sys.stderr.isatty() else nullcontext():
                 args = build_parser(command).parse_args(words)
             with interruptions_arrive(), ExitStack() as stack:
@@ -142,13 +142,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(sentence: str) -> None:
-    """Say what is being waited for, above a progress bar if there is one."""
+    """Print what the command waits for, above a progress bar if there is one."""
     from gdm_motion_seg.cli.console import notes
     notes.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _leave(code: int) -> int:
-    """Leave quietly: an interrupted compiler complains about itself when it is torn down."""
+    """End without the messages that an interrupted compiler prints at exit."""
     sys.unraisablehook = lambda *_: None
     return code
 

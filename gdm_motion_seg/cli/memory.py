@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bound on the memory of commands that read files of others."""
+"""A memory limit for commands that read untrusted files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ from pathlib import Path
 import resource
 
 ROOM = 4 * 2**30
-"""Bytes that a command may take beyond what it has when it starts; 8K video takes less than 1."""
+"""Bytes that a command may allocate after its start; 8K video needs less than 1 GB."""
 
 
 @contextmanager
 def memory_bounded(room: int | None = None) -> Iterator[None]:
     """
-    Let requests for more memory raise MemoryError within the block.
+    Let allocations beyond the limit raise MemoryError within the block.
 
-    A compressed chunk of a bag, for instance, may unpack to a thousand times its size, and the
-    libraries that do so have no limit of their own.
+    A compressed chunk of a bag, for instance, may expand to a thousand times its size, and the
+    libraries have no limit of their own.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = _address_space() + (ROOM if room is None else room)

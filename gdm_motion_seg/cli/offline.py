@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ``video`` and ``bag`` share: frames in, files out, at full speed and without ROS."""
+"""The common part of ``video`` and ``bag``: processes frames and writes files, without ROS."""
 
 import argparse
 from collections import Counter, defaultdict
@@ -34,12 +34,12 @@ from gdm_motion_seg.view.page import about, need_video, page
 
 @dataclass
 class Summary:
-    """Counts what an offline run has seen."""
+    """Counters of an offline run."""
 
     frames: int = 0
     pairs: int = 0
     points: Counter[int] = field(default_factory=Counter)
-    """Labelled keypoints of each motion, over all pairs."""
+    """Number of keypoints of each motion, over all pairs."""
     moving: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     """Sum of ``moving`` over the same keypoints."""
     outliers: int = 0
@@ -74,12 +74,12 @@ class Summary:
 
 def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``video`` and ``bag``."""
-    add_output_arguments(parser, 'the name of the input with _motions')
+    add_output_arguments(parser, 'name of the input with the suffix _motions')
     parser.add_argument('--storage', choices=tuple(STORAGES), default='mcap',
                         help='format of the bag (default: mcap)')
-    parser.add_argument('--no-bag', action='store_true', help='write no bag')
-    parser.add_argument('--no-video', action='store_true', help='write no video')
-    parser.add_argument('--no-tables', action='store_true', help='write no CSV tables')
+    parser.add_argument('--no-bag', action='store_true', help='do not write a bag')
+    parser.add_argument('--no-video', action='store_true', help='do not write a video')
+    parser.add_argument('--no-tables', action='store_true', help='do not write CSV tables')
     parser.add_argument('--masks', type=Path, metavar='DIR',
                         help='write a PNG mask per frame, named as COLMAP expects it: 0 on what '
                         'moves, 255 elsewhere')
@@ -99,12 +99,12 @@ def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
 def add_html_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--html FILE``."""
     parser.add_argument('--html', type=Path, metavar='FILE',
-                        help='write one page with the video, the bodies over time and the '
-                        'settings, that opens in any browser')
+                        help='write an HTML file with the video, the bodies over time and the '
+                        'settings')
 
 
 def process(source: FrameSource, args: argparse.Namespace) -> int:
-    """Run a source through the pipeline and write everything that is wanted."""
+    """Run a source through the pipeline and write the requested files."""
     config = config_from(args)
     if args.html:
         need_video()
@@ -120,13 +120,13 @@ def process(source: FrameSource, args: argparse.Namespace) -> int:
                 if args.no_video:
                     (folder / VIDEO).unlink()
         _report(summary, source, out, time.monotonic() - start, args)
-    # A camera's stream has no other end, so that Ctrl-C is the usual one.
+    # The stream of a camera has no end, so Ctrl-C is the usual way to end it.
     return INTERRUPTED if summary.interrupted and not source.live else 0
 
 
 def _write_files(source: FrameSource, config: NodeConfig, folder: Path, masks: MaskFiles | None,
                  summary: Summary, stop: Stop, args: argparse.Namespace) -> list[Moment]:
-    """Process the frames up to the end or to Ctrl-C; return the moments if a page is wanted."""
+    """Process the frames until the end or Ctrl-C; returns the moments for the HTML page."""
     pipeline, moments = MotionPipeline(config, config.seed), list[Moment]()
     total = min(filter(None, (source.count, args.frames)), default=None)
     with AnswerFiles(folder, source.fps, args.storage, not args.no_bag,
@@ -152,7 +152,7 @@ def _write_files(source: FrameSource, config: NodeConfig, folder: Path, masks: M
 
 @contextmanager
 def _mask_files(args: argparse.Namespace, config: NodeConfig) -> Iterator[MaskFiles | None]:
-    """Yield the writer of masks and instances, or None. Folders are complete or absent."""
+    """Yield the writer of masks and instances, or None; folders are complete or absent."""
     if args.masks is None and args.instances is None:
         yield None
         return
@@ -172,8 +172,8 @@ def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
                 'frames_per_second': round(summary.frames / max(seconds, 1e-9), 2)}
     if summary.interrupted:
         of = f' of {source.count}' if source.count else ''
-        console.notes.print(f'stopped by Ctrl-C after {summary.frames}{of} frames; the files hold '
-                            'what was computed up to there', highlight=False, soft_wrap=True)
+        console.notes.print(f'stopped by Ctrl-C after {summary.frames}{of} frames; the files '
+                            'contain what was computed so far', highlight=False, soft_wrap=True)
     if not console.deliver(document, args.json, args.overwrite):
         return
     labelled = sum(summary.points.values())
@@ -181,10 +181,10 @@ def _report(summary: Summary, source: FrameSource, out: Path, seconds: float,
              f'{n / max(labelled, 1):.1%}', f'{summary.moving[i] / n:.2f}']
             for i, n in summary.points.most_common(12)]
     console.table(f'{summary.pairs} pairs in {summary.frames} frames, '
-                  f'{document["frames_per_second"]:g} frames a second',
-                  ['motion', 'points a pair', 'share', 'moving'], rows)
+                  f'{document["frames_per_second"]:g} frames per second',
+                  ['motion', 'points per pair', 'share', 'moving'], rows)
     if source.skipped:
-        console.screen.print(f'{source.skipped} frames could not be decoded and were left out')
+        console.screen.print(f'{source.skipped} frames could not be decoded and were skipped')
     if not summary.pairs:
         console.screen.print(f'no pair of frames was segmented: {summary.last_reason}')
     console.screen.print(f'the files are in {out}' + (f', the page is {args.html}'

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         '(mean of the tracks of a body), kind, left, top, right, bottom, time, '
                         'recording, ...; with <, <=, >, >=, ==, !=, and, or, not')
     parser.add_argument('--join', type=_seconds, default=0.5, metavar='S',
-                        help='frames of a body no further apart than this are one moment '
+                        help='frames of a body that are at most this far apart are one moment '
                         '(default: 0.5 s; 0 lists every frame)')
     parser.add_argument('--limit', type=count, metavar='N', help='print at most N moments')
     console.add_json_argument(parser)
@@ -52,5 +52,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value < float('inf'):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds from 0')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of seconds of at least 0')
     return value

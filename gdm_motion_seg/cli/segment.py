@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     if older.shape[:2] != newer.shape[:2]:
         raise InputError(f'{args.older} has {older.shape[1]} x {older.shape[0]} pixels, '
                          f'{args.newer} {newer.shape[1]} x {newer.shape[0]}; '
-                         'they must have the same size')
-    # The two images are the pair, whatever gap a stream would have.
+                         'the sizes must be equal')
+    # The two images are the pair; the gap setting is for streams.
     tracking = replace(config.tracking, frame_gap=1, every_n=1)
     config = replace(config, tracking=tracking)
     pipeline = MotionPipeline(config, config.seed)
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def to_document(result: FrameResult) -> dict[str, Any]:
-    """Return the answer for one pair as plain values; what is not determined is null."""
+    """Return the result of one pair as plain values; undetermined values are null."""
     pair, answer = result.correspondences, result.segmentation
     return {
         'image_size': list(pair.image_size), 'reason': result.reason, 'complete': answer.complete,
@@ -74,7 +74,7 @@ def to_document(result: FrameResult) -> dict[str, Any]:
 
 
 def _plain(values: Any) -> Any:
-    """Turn numbers into what JSON knows: NaN and infinity become null."""
+    """Convert numbers for JSON: NaN and infinity become null."""
     array = np.asarray(values, np.float64)
     if array.ndim == 0:
         return float(array) if np.isfinite(array) else None

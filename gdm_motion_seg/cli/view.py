@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 EXAMPLE = 'gdm-motion-seg view drive.mp4'
 NODE = 'ros:'
-"""Beginning of a source that is a running node."""
+"""Prefix of a source that is a running node."""
 NEW_VIEWER = '-'
-"""Value of --rerun without a file."""
+"""Value of --rerun if no file is given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,16 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help='frames per second of a folder (default: 30), or of a video that '
                         'declares a wrong rate')
     parser.add_argument('--masks', action='store_true',
-                        help='show dense masks of what moves instead of outlines of its tracks')
+                        help='show dense masks of what moves instead of outlines around tracks')
     parser.add_argument('--frames', type=count, metavar='N', help='stop after N frames')
     parser.add_argument('--host', default='127.0.0.1', metavar='ADDRESS',
                         help='address to serve the page on (default: 127.0.0.1, which only this '
                         'machine can reach)')
     parser.add_argument('--port', type=_port, default=8765, metavar='N',
-                        help='port of the page; 0 takes any that is free (default: 8765)')
+                        help='port of the page; 0 takes any free port (default: 8765)')
     parser.add_argument('--no-browser', action='store_true', help='do not open a browser')
     parser.add_argument('--end', action='store_true',
-                        help='end with the source instead of waiting for Ctrl-C')
+                        help='end when the source ends instead of waiting for Ctrl-C')
     parser.add_argument('--rerun', nargs='?', const=NEW_VIEWER, metavar='FILE.rrd',
                         help='log to Rerun instead of a page: to a file, or to a new viewer')
     add_overwrite_argument(parser)
@@ -71,7 +71,7 @@ def _serve_source(args: argparse.Namespace, config: NodeConfig) -> int:
     from gdm_motion_seg.view.feeds import answers, sights
     from gdm_motion_seg.view.page import about
 
-    # Once before the page is served, so that a source that is none is said at once.
+    # Open it once before the page is served, so that an invalid source is reported at once.
     with open_source(args.source, args.topic, args.fps) as source:
         name, live, fps = source.path.name, source.live, source.fps
 
@@ -99,7 +99,7 @@ def _serve(args: argparse.Namespace, told: dict[str, Any],
     from gdm_motion_seg.view.server import is_loopback, PageServer
 
     if not is_loopback(args.host):
-        console.notes.print(f'warning: everybody who can reach {args.host} can watch and pause',
+        console.notes.print(f'warning: everyone who can reach {args.host} can watch and pause',
                             highlight=False, soft_wrap=True)
     server = PageServer(told, args.host, args.port)
     try:
@@ -159,5 +159,5 @@ def _log_to_rerun(args: argparse.Namespace, config: NodeConfig) -> int:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f'{text!r} is no port from 0 to 65535')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a port from 0 to 65535')
     return int(text)

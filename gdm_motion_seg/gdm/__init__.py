@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Vectors in R^D to a partition: the paper's mathematics, for any D.
+Global dimension minimization: partitions vectors in R^D into subspaces, for any D.
 
 Examples
 --------

@@ -23,7 +23,7 @@ class GdmConfig(Config):
     n2: int = setting(30, 'Number of projected-gradient steps.', low=0, high=1000)
     n3: int = setting(10, 'Number of sweeps of point-by-point reassignment.', low=0, high=1000)
     n_pairs: int = setting(
-        20, 'Random pairs of sets that are tried for each merge of the agglomerative start.',
+        20, 'Number of random pairs of sets that are tried for a merge of an agglomerative start.',
         low=1, high=10000)
     step: float = setting(
         0.3, 'Distance that the most affected membership vectors move in one step.',
@@ -34,15 +34,15 @@ class GdmConfig(Config):
         'paper-literal (the same, merging by the p-norm over all sets).',
         choices=('default', 'paper', 'paper-literal'))
     tie_weight: float = setting(
-        0.01, 'Weight of the sum of dimensions beside the global dimension in the last '
-        'reassignment of the default search; 0 leaves it out.', low=0.0, high=1.0)
+        0.01, 'Weight of the sum of dimensions, relative to the global dimension, in the last '
+        'reassignment of the default search.', low=0.0, high=1.0)
     outliers: str = setting(
         'classic', 'Treatment of outliers, as in section 5 of the paper.',
         choices=('classic', 'naive', 'known-fraction', 'model-reassign'))
     alpha: float = setting(
         0.01, 'Price of putting one point into the outlier group.', low=0.0, high=10.0)
     outlier_price: str = setting(
-        'quadratic', 'What an outlier membership m costs in the descent: quadratic '
+        'quadratic', 'Price of an outlier membership m in the descent: quadratic '
         '(alpha m^2 / 2, whose derivative alpha m the paper prints) or linear (alpha m).',
         choices=('quadratic', 'linear'))
     outlier_fraction: float = setting(

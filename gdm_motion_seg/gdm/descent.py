@@ -12,7 +12,7 @@ from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
 
 PATIENCE = 6
-"""The default search ends a descent after so many steps in which no point changed its cluster."""
+"""Number of steps without a change of cluster after which the default search ends a descent."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Monomials:
 
     @classmethod
     def of(cls, vectors: FloatArray) -> 'Monomials':
-        """Multiply out every vector."""
+        """Compute the monomials of every vector."""
         row, column = np.triu_indices(vectors.shape[1])
         products = vectors[:, row] * vectors[:, column]
         return cls(products, np.ascontiguousarray(products.T))
@@ -54,12 +54,12 @@ def gradient_factors(monomials: Monomials, memberships: FloatArray, epsilon: flo
 def descend(monomials: Monomials, memberships: FloatArray, config: GdmConfig,
             outlier_row: bool = False) -> tuple[FloatArray, IntArray]:
     """
-    Take up to n2 steps from each of the (S, K, N) memberships.
+    Make up to n2 steps from each of the (S, K, N) memberships.
 
-    Returns the memberships reached and the number of steps that each took.
+    Returns the final memberships and the number of steps of each.
 
     With ``outlier_row`` the memberships are (S, K + 1, N) and row 0 is the outlier group. Points
-    without any membership take no part.
+    without any membership are ignored.
     """
     result = np.array(memberships, order='C')
     steps = np.full(len(result), config.n2)

@@ -23,8 +23,8 @@ RANK_TOLERANCE = 1e-13
 """
 Singular values below this share of the largest are zero.
 
-They carry rounding only. Raised to a power below one they would still be felt (1e-16 ** 0.35 is
-3e-6), and their derivative would be noise of any size.
+They contain only rounding errors. Raised to a power below one they would still matter (1e-16 **
+0.35 is 3e-6), and their derivative would be arbitrarily large noise.
 """
 
 
@@ -35,7 +35,7 @@ def empirical_dimension(vectors: npt.ArrayLike, epsilon: float = 0.35) -> float:
     Parameters
     ----------
     vectors : (N, D) array
-        The set, one vector a row. The empty set, and a set of zero vectors, have dimension 0.
+        The set, one vector per row. The empty set and a set of zero vectors have dimension 0.
     epsilon : float in (0, 1]
         Near 0 the estimate is strict and follows the true dimension; near 1 it is lenient with
         noise.
@@ -131,7 +131,7 @@ def minimal_p(n_clusters: int, dimension: int) -> float:
 
 
 def singular_values(vectors: FloatArray) -> FloatArray:
-    """Compute the singular values, with those that carry rounding only set to zero."""
+    """Compute the singular values; those that contain only rounding errors are set to zero."""
     if vectors.size == 0:
         return np.zeros(0)
     return _clean(np.linalg.svd(vectors, compute_uv=False))

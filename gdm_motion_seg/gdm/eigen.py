@@ -4,9 +4,9 @@
 """
 Eigenvalues of small symmetric matrices, compiled.
 
-The search solves hundreds of thousands of D x D problems with D about 9. There a call of LAPACK
-costs several times what the arithmetic does; Householder reduction and implicit QL, written out,
-take one to four microseconds.
+The search solves hundreds of thousands of D x D problems with D about 9. For this size the
+overhead of a LAPACK call is several times the arithmetic. Householder reduction and implicit QL,
+compiled here, take one to four microseconds.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Eigenvalues alone, in half of the time: the search of the paper needs no eigenvectors."""
+"""Eigenvalues without eigenvectors, in half of the time, for the search of the paper."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.gdm.eigen import eigen_kernel, MAX_QL_ITERATIONS, tridiagonalize
 
 _NEGLIGIBLE = 1e-14
-"""An off-diagonal entry below this share of the matrix is zero to the eigenvalues."""
+"""An off-diagonal entry below this share of the matrix norm does not change the eigenvalues."""
 
 
 @eigen_kernel

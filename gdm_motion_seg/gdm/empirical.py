@@ -13,8 +13,8 @@ GRAM_FLOOR = 1e-12
 """
 Eigenvalues below this share of the largest are zero.
 
-A sum of squares in double precision knows them no better. It means that the search sees no extent
-below a millionth of the largest one.
+A sum of squares in double precision is not more accurate. So the search ignores extents below a
+millionth of the largest one.
 """
 
 

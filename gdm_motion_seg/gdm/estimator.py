@@ -21,11 +21,11 @@ else:
         from sklearn.base import BaseEstimator, ClusterMixin
 
         class _Base(ClusterMixin, BaseEstimator):
-            """The parts that scikit-learn gives every clusterer."""
+            """Base classes of scikit-learn."""
 
     except ImportError:
         class _Base:
-            """What is left of them without scikit-learn."""
+            """Replacement for the base classes without scikit-learn."""
 
             def get_params(self, deep: bool = True) -> dict[str, Any]:
                 """Return the parameters of the constructor."""
@@ -127,7 +127,7 @@ class GlobalDimensionMinimization(_Base):  # type: ignore[misc]
         return self.fit(X).labels_
 
     def _checked(self, X: npt.ArrayLike) -> npt.ArrayLike:  # noqa: N803
-        """Let scikit-learn, where it is installed, check X in its own words."""
+        """Check X with scikit-learn, if it is installed."""
         try:
             from sklearn.utils.validation import validate_data
         except ImportError:

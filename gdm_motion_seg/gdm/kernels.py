@@ -5,8 +5,8 @@
 Compiled inner loops of the search, all on D x D Gram matrices.
 
 A cluster with memberships m has the Gram matrix G = sum m_n^2 v_n v_n^T, whose eigenvalues are the
-squared singular values of the paper's A_k. Gram matrices are kept as rows of their D (D + 1) / 2
-monomials where whole batches are multiplied, and as full matrices where single points come and go.
+squared singular values of the paper's A_k. Gram matrices are stored as rows of D (D + 1) / 2
+monomials for products of whole batches, and as full matrices for changes by single points.
 """
 
 import math
@@ -36,16 +36,16 @@ BY_GROWTH = 2
 """Merge the pair whose union exceeds the larger of its two dimensions by the least."""
 
 Screen = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-"""What prepare_screen tabulates: axes, eigenvalues, scratch, table, weights, tails and sums."""
+"""The table of prepare_screen: axes, eigenvalues, scratch, table, weights, tails and sums."""
 
 SCREEN_STEP = 1.6
 """Distance in log t between two nodes of the quadrature in :func:`prepare_screen`."""
 
 SCREEN_NODES = 24
-"""Nodes that reach from GRAM_FLOOR / 100 to 10 in such steps."""
+"""Number of nodes from GRAM_FLOOR / 100 to 10 in such steps."""
 
 SCREEN_MARGIN = 1e-5
-"""Relative error that the screening allows its quadrature, many times what it has."""
+"""Assumed relative error of the quadrature, many times the actual one."""
 
 
 @kernel
@@ -175,8 +175,8 @@ def take_step(memberships: FloatArray, quadratic: FloatArray, alpha: float, outl
     Move all restarts one step against their gradient and project back onto the simplex.
 
     ``quadratic`` holds v_n^T W_sk v_n; ``outlier_rule`` is NO_OUTLIER_ROW or one of the prices.
-    Points without any membership stay out. Returns for each restart how many points changed their
-    cluster.
+    Points without any membership are ignored. Returns the number of points that changed their
+    cluster, for each restart.
     """
     n_starts, n_rows, n = memberships.shape
     first = 1 if outlier_rule != NO_OUTLIER_ROW else 0
@@ -270,7 +270,7 @@ def new_screen(d: int) -> Screen:
 @kernel
 def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
     """
-    Tabulate a cluster so that the effect of one point more or less is a few sums and logarithms.
+    Tabulate a cluster, so that adding or removing a point takes a few sums and logarithms.
 
     The empirical dimension needs tr G^a for a = epsilon / 2 and a = delta / 2. With h(t) = v^T (G
     + t)^-1 v,
@@ -278,9 +278,9 @@ def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
         tr (G + v v^T)^a - tr G^a = a sin(pi a) / pi * integral of t^(a-1) log(1 + h(t)) over t >
         0,
 
-    an integral that the trapezoidal rule in log t gives to seven digits with a node every 1.6;
-    what lies below the first and above the last node is summed in closed form from the ends of the
-    expansion of h.
+    The trapezoidal rule in log t gives the integral to seven digits with a node every 1.6. The
+    parts below the first and above the last node are computed in closed form from the expansion
+    of h.
     """
     axes, values, off, table, weights, tails, sums = screen
     d = gram.shape[0]
@@ -369,9 +369,9 @@ def least_after_leaving(vector: FloatArray, epsilon: float, screen: Screen,
 def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
                         squares: FloatArray) -> float:
     """
-    Estimate, a little low, the empirical dimension of a cluster after a point has joined it.
+    Estimate a lower bound of the empirical dimension of a cluster after a point has joined it.
 
-    The quadrature of :func:`prepare_screen` errs by less than 1e-6; SCREEN_MARGIN is subtracted.
+    The quadrature of :func:`prepare_screen` has an error below 1e-6; SCREEN_MARGIN is subtracted.
     """
     axes, values, off, table, weights, tails, sums = screen
     if sums[0] == 0.0:
@@ -407,7 +407,7 @@ def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
 def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: float,
                     scale: float, work: FloatArray, values: FloatArray, off: FloatArray,
                     changed: FloatArray) -> float:
-    """Compute the empirical dimension of a cluster with one point more or less."""
+    """Compute the empirical dimension of a cluster after adding or removing a point."""
     changed[:] = gram
     _add_square(changed, vector, sign)
     eigenvalues(changed, work, values, off)
@@ -432,8 +432,8 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
     alpha), and fixed otherwise. Returns the number of sweeps used; it ends when every point has
     been tried since the last move.
 
-    Most points are far from moving. What a rank-one change does to a cluster is estimated first
-    (``prepare_screen``); only the moves that come near a decrease are decided by an eigenproblem.
+    Most points do not move. The effect of a rank-one change on a cluster is estimated first
+    (``prepare_screen``); an eigenproblem is solved only for moves that may lower the cost.
     """
     n, d = vectors.shape
     grams = np.zeros((n_clusters, d, d))
@@ -625,7 +625,7 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
             if size == 2:
                 merged = _dimension_of_pair(vectors[slots[a]], vectors[slots[b]], epsilon)
             elif size < d:
-                # Fewer points than dimensions: their inner products are the smaller problem.
+                # With fewer points than dimensions, the matrix of inner products is smaller.
                 count = 0
                 for root in (slots[a], slots[b]):
                     point = root
@@ -649,14 +649,14 @@ def agglomerate(vectors: FloatArray, n_clusters: int, epsilon: float, p: float,
             elif criterion == BY_GROWTH:
                 value = merged - max(dim_a, dim_b)
             else:
-                # The other sets add the same to every pair.
+                # The other sets contribute the same to every pair.
                 value = (merged / d) ** p - (dim_a / d) ** p - (dim_b / d) ** p
             if value < best:
                 best = value
                 best_dim = merged
                 best_a = a
                 best_b = b
-        # In order of slots, so that (a, b) and (b, a) give the same sets in the same places.
+        # In ascending order, so that (a, b) and (b, a) give the same sets.
         best_a, best_b = min(best_a, best_b), max(best_a, best_b)
         keep = slots[best_a]
         gone = slots[best_b]

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vectors in, partition out: the paper's Algorithm 1 over a batch of starts."""
+"""Algorithm 1 of the paper for a batch of starts."""
 
 from dataclasses import dataclass
 
@@ -20,20 +20,20 @@ from gdm_motion_seg.gdm.starts import starting_memberships
 from gdm_motion_seg.gdm.validation import check_n_clusters, check_partition, check_vectors
 
 TIE = 1e-3
-"""Among restarts whose GD differs by less than this share, the sum of dimensions decides."""
+"""Restarts whose GD differs by less than this share are compared by the sum of dimensions."""
 
 HOPE = 0.05
-"""After one sweep the default search gives up restarts this share above the best."""
+"""After one sweep the default search drops restarts that are above the best by this share."""
 
 
 @dataclass(frozen=True)
 class GdmResult:
-    """The best partition that was found, and how the search went."""
+    """The best partition, and statistics of the search."""
 
     labels: IntArray
     """(N,) 0..K-1, or -1 for an outlier."""
     memberships: FloatArray
-    """(K, N) soft memberships before thresholding; what a column lacks to 1 is outlier."""
+    """(K, N) soft memberships before thresholding; 1 minus a column's sum is the outlier part."""
     global_dimension: float
     """GD of the labels; with outliers='naive' it includes the price of the outliers."""
     dimensions: FloatArray
@@ -58,17 +58,17 @@ def minimize_global_dimension(vectors: npt.ArrayLike, n_clusters: int,
     Parameters
     ----------
     vectors : (N, D) array
-        The data, one vector a row.
+        The data, one vector per row.
     n_clusters : int
         The number K of sets.
     config : GdmConfig
         Settings of the search. It makes ``config.n1`` starts of its own: random and agglomerative
         partitions, with ``search='paper'`` only agglomerative ones.
     starts : (S, N) labels or (S, K, N) memberships, optional
-        Starting partitions, used next to our own (and instead of them if ``n1`` is 0). A label of
-        -1 leaves the point undecided: it starts as an equal member of every cluster.
+        Starting partitions, in addition to the n1 starts of the search (or instead of them if
+        ``n1`` is 0). A point of label -1 starts as an equal member of every cluster.
     rng : numpy Generator or seed
-        Randomness of our own starts.
+        Randomness of the starts of the search.
 
     Examples
     --------
@@ -103,9 +103,9 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
     """
     Move single points to other clusters while that lowers the global dimension.
 
-    At most n3 sweeps over the points are made. Points of label -1 stay out, unless
-    ``config.outliers`` is 'naive': then a point may leave for the outlier group at the price
-    alpha, and come back.
+    At most n3 sweeps over the points are made. Points of label -1 are ignored, unless
+    ``config.outliers`` is 'naive': then points may move to the outlier group at the price alpha,
+    and back.
     """
     config = config or GdmConfig()
     x = unit_scale(check_vectors(vectors))
@@ -123,7 +123,7 @@ def reassign_points(vectors: npt.ArrayLike, labels: npt.ArrayLike, n_clusters: i
 
 
 def warm_up(dimension: int = 9) -> None:
-    """Compile or load everything that a search needs, so that no later call has to wait for it."""
+    """Compile or load everything that a search needs, so that later calls do not wait."""
     x = np.random.default_rng(0).normal(size=(4 * dimension, dimension))
     for search in ('default', 'paper'):
         config = GdmConfig(n1=2, n2=2, search=search, outliers='naive')
@@ -153,7 +153,7 @@ def _reassign_all(x: FloatArray, labels: IntArray, k: int, config: GdmConfig,
     """Reassign every restart in place; return sweeps, (S, K) dimensions and costs."""
     if config.search != 'default':
         return _reassign_each(x, labels, k, config, config.n3)
-    # One sweep for all, and the rest only for those that may still win.
+    # One sweep for all, and more only for restarts that may still be the best.
     first = min(config.n3, 1)
     sweeps, dimensions, costs = _reassign_each(x, labels, k, config, first)
     hopeful = np.flatnonzero(costs <= costs.min() * (1.0 + HOPE))
@@ -171,7 +171,7 @@ def _reassign_each(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, n
     dimensions = np.zeros((len(labels), k))
     done: dict[bytes, tuple[IntArray, int, FloatArray]] = {}
     for s, own in enumerate(labels):
-        # Restarts often meet in one partition, under other names of its clusters.
+        # Restarts often reach the same partition, with its clusters in another order.
         order = _order_of_appearance(own, k)
         partition = np.append(np.argsort(order), -1)[own]
         key = partition.tobytes()
@@ -186,7 +186,7 @@ def _reassign_each(x: FloatArray, labels: IntArray, k: int, config: GdmConfig, n
 
 
 def _order_of_appearance(labels: IntArray, k: int) -> IntArray:
-    """List the clusters in the order in which their first points come, empty ones last."""
+    """Return the clusters in the order of their first points, empty ones last."""
     first = np.full(k + 1, len(labels))
     np.minimum.at(first, labels, np.arange(len(labels)))
     return np.argsort(first[:k], kind='stable')
@@ -207,8 +207,8 @@ def _best(values: FloatArray, dimensions: FloatArray, config: GdmConfig) -> int:
     """
     Choose the restart of lowest global dimension.
 
-    A large p hardly sees any cluster but the largest. The default search therefore takes, of
-    restarts that GD cannot tell apart, the one with the lowest sum of dimensions.
+    With a large p, GD depends on the largest dimension only. Among restarts with nearly equal GD,
+    the default search therefore takes the one with the lowest sum of dimensions.
     """
     if config.search != 'default':
         return int(values.argmin())

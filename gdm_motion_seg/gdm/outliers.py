@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The paper's two practical ways with outliers (section 5)."""
+"""The two practical treatments of outliers of the paper (section 5)."""
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from gdm_motion_seg.gdm.simplex import project_onto_simplex
 
 def set_aside(memberships: FloatArray, fraction: float) -> FloatArray:
     """
-    Take the strongest members of the outlier group out (GDM Known-Fraction).
+    Remove the strongest members of the outlier group (GDM Known-Fraction).
 
-    From (S, K + 1, N) memberships with the outlier row first to (S, K, N) memberships in which the
-    fraction of points that affiliates most with the outliers belongs to no cluster. At least K
-    points stay.
+    The input has (S, K + 1, N) memberships with the outlier row first. In the (S, K, N) result the
+    given fraction of points, those with the largest outlier memberships, belongs to no cluster. At
+    least K points are kept.
     """
     outlier_row, clusters = memberships[:, 0], memberships[:, 1:]
     n_points, n_clusters = outlier_row.shape[1], clusters.shape[1]
@@ -32,8 +32,8 @@ def reassign_to_models(vectors: FloatArray, labels: IntArray, dimensions: FloatA
     """
     Assign every point to the nearest subspace, or to none (GDM Model-Reassign).
 
-    A point farther than kappa from all subspaces is an outlier; with kappa = 0 each cluster has
-    the limit mu + r sigma of its own residuals.
+    A point farther than kappa from all subspaces is an outlier. With kappa = 0 the limit of each
+    cluster is mu + r sigma of its residuals.
     """
     distances = subspace_distances(vectors, labels, dimensions)
     for k, residuals in enumerate(distances):

@@ -12,7 +12,7 @@ from gdm_motion_seg.errors import InputError
 
 def project_onto_simplex(columns: npt.ArrayLike) -> FloatArray:
     """
-    Move each column of a (..., K, N) array to the nearest probability vector.
+    Replace each column of a (..., K, N) array by the nearest probability vector.
 
     >>> project_onto_simplex([[0.5, 2.0], [0.5, 0.0], [0.5, 0.0]]).round(3).tolist()
     [[0.333, 1.0], [0.333, 0.0], [0.333, 0.0]]

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the search begins."""
+"""The starting partitions of the search."""
 
 import numpy as np
 import numpy.typing as npt
@@ -15,27 +15,27 @@ from gdm_motion_seg.gdm.validation import check_starts
 
 AGGLOMERATIVE_EVERY = 3
 """
-Every so many starts of the default search are agglomerative, the others random partitions.
+In the default search, every start with an index divisible by this number is agglomerative; the
+others are random partitions.
 
-Either kind reaches minima that the other misses (docs/gdm.md, "Where to start"); a random one
-costs nothing to make.
+Each kind reaches minima that the other misses (docs/gdm.md, "Starts"); a random one takes no time.
 """
 
 CRITERION = {'default': kernels.BY_UNION, 'paper': kernels.BY_UNION,
              'paper-literal': kernels.BY_GLOBAL_DIMENSION}
 """
-What the merges of an agglomerative start make small, for each search.
+Criterion of the merges of an agglomerative start, for each search.
 
 The paper merges "the pair that results in the lowest global dimension". Read as the p-norm over
-all sets that is the change d_ab^p - d_a^p - d_b^p, which falls when two large sets merge: sets of
-different motions merge early and single points survive. The dimension of the union, its limit for
-p to infinity, gives the figures that the paper reports (docs/paper.md).
+all sets, that is the change d_ab^p - d_a^p - d_b^p, which is lowest for two large sets: sets of
+different motions merge early, and single points remain. The dimension of the union, the limit for
+p to infinity, gives the results that the paper reports (docs/paper.md).
 """
 
 
 def starting_memberships(vectors: FloatArray, n_clusters: int, config: GdmConfig,
                          starts: npt.ArrayLike | None, rng: np.random.Generator) -> FloatArray:
-    """Collect the starts of the caller, then n1 of our own, as (S, K, N) memberships."""
+    """Return the starts of the caller and n1 other starts, as (S, K, N) memberships."""
     collected = [] if starts is None else _of_caller(starts, n_clusters, len(vectors))
     for restart in range(config.n1):
         if config.search != 'default' or restart % AGGLOMERATIVE_EVERY == 0:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of what callers hand in: each refusal names the argument and the value."""
+"""Checks of arguments; each error names the argument and the value."""
 
 import math
 from typing import Any

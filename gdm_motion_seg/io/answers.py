@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node would have published, into files: a bag, a video and two tables."""
+"""Writes results to files: a bag with the messages of the node, a video and two tables."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -24,16 +24,16 @@ from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.viz.overlay import draw_overlay
 
 NAMESPACE = '/motion_seg'
-"""Where the node of that name publishes."""
+"""Prefix of the topics of the node."""
 VIDEO = 'overlay.mp4'
 """Name of the video in an output folder."""
 
 
 class AnswerBag:
-    """Writes the node's topics into a bag."""
+    """Writes the messages of the node into a bag."""
 
     def __init__(self, writer: BagWriter) -> None:
-        """Write into a bag that is open."""
+        """Write into an open bag."""
         self._writer = writer
 
     def write(self, frame: Frame, result: FrameResult, camera: Camera) -> None:
@@ -63,7 +63,7 @@ class AnswerFiles:
     def __init__(self, folder: Path, fps: float, storage: str = 'mcap',
                  bag: bool = True, video: bool = True, tables: bool = True,
                  zero_stamp: int = 0) -> None:
-        """Open the files that are wanted in a folder that exists; see AnswerTables."""
+        """Open the requested files in an existing folder; see AnswerTables."""
         self._writer = BagWriter(folder / 'answers', storage) if bag else None
         self._answers = AnswerBag(self._writer) if self._writer else None
         self._video = VideoWriter(folder / VIDEO, fps) if video else None
@@ -75,14 +75,14 @@ class AnswerFiles:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Finish the files; after an error, just close them and let that error be heard."""
+        """Finish the files; after an error, only close them and let the error propagate."""
         for file in (self._writer, self._video, self._tables):
             if file is not None:
                 with suppress(*((InputError, OSError) if error is not None else ())):
                     file.close()
 
     def write(self, frame: Frame, result: FrameResult, camera: Camera | None = None) -> None:
-        """Write what is known after one frame; without a camera, the node's guess is used."""
+        """Write the result of one frame; without a camera, with the node's default rays."""
         camera = camera or Camera.guess(result.correspondences.image_size)
         if self._answers:
             self._answers.write(frame, result, camera)

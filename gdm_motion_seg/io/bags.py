@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags of ROS 2 (mcap, sqlite3) and ROS 1, in and out, without ROS."""
+"""Reads bags of ROS 2 (mcap, sqlite3) and ROS 1 and writes bags of ROS 2, without ROS."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,18 +28,18 @@ COMPRESSED = 'sensor_msgs/msg/CompressedImage'
 CAMERA_INFO = 'sensor_msgs/msg/CameraInfo'
 BAG_SUFFIXES = frozenset({'.mcap', '.db3', '.bag'})
 BAG_VERSION: Literal[9] = 9
-"""Version of the bags that are written; the players of Jazzy and later take it."""
+"""Version of the written bags; Jazzy and later can play them."""
 MAX_DEFINITION = 200_000
-"""Characters of a message definition; those of images have some thousand."""
+"""Largest number of characters of a message definition; that of an image has some thousand."""
 MAX_TIME = 2**31 * 10**9
-"""builtin_interfaces/Time has seconds of 32 bits."""
+"""Largest time: builtin_interfaces/Time has 32 bits for seconds."""
 STORAGES = {'mcap': StoragePlugin.MCAP, 'sqlite3': StoragePlugin.SQLITE3}
-"""Storage formats of the bags that can be written, by the name that ROS uses."""
+"""Storage formats of written bags, by their ROS names."""
 
 
 @lru_cache(maxsize=1)
 def typestore() -> Any:
-    """Return the standard messages, for writing and for bags that do not carry their own."""
+    """Return the standard message types, for writing and for bags without definitions."""
     return get_typestore(Stores.ROS2_JAZZY)
 
 
@@ -56,21 +56,21 @@ def _storage_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _one_sentence(path: Path) -> Iterator[None]:
-    """Turn whatever a reader raises on a damaged bag into an InputError."""
+    """Convert any exception of a reader on a damaged bag into an InputError."""
     try:
         yield
     except (InputError, PermissionError):
         raise
     except MemoryError:
-        raise InputError(f'{path} asks for more memory than there is: it is damaged, or was made '
+        raise InputError(f'{path} needs more memory than is available: it is damaged, or was made '
                          'to do harm') from None
-    except Exception as error:  # on damaged files parsers raise anything, even AssertionError
+    except Exception as error:  # parsers may raise any exception on damaged files
         reason = ' '.join(str(error).split()) or type(error).__name__
-        raise InputError(f'{path} is no readable bag, or was cut short ({reason[:200]})') from None
+        raise InputError(f'{path} is not a readable bag, or truncated ({reason[:200]})') from None
 
 
 def _check_definitions(readers: Iterable[Any]) -> None:
-    """Refuse message definitions with so many fields that it would take minutes to read them."""
+    """Refuse message definitions that are so long that parsing would take minutes."""
     total = 0
     for reader in readers:
         with reader:
@@ -83,14 +83,14 @@ def _check_definitions(readers: Iterable[Any]) -> None:
 
 
 def check_time(stamp: int) -> int:
-    """Return a time in nanoseconds if ROS can express it; else raise an InputError."""
+    """Return a time in nanoseconds if ROS can represent it; raises InputError otherwise."""
     if not 0 < stamp < MAX_TIME:
-        raise InputError(f'its time, {stamp} ns, is not one that ROS can express')
+        raise InputError(f'its time, {stamp} ns, is outside the range of ROS')
     return stamp
 
 
 class BagReader:
-    """The messages of a bag in the order of their recording."""
+    """Reads the messages of a bag in the order of recording."""
 
     def __init__(self, path: Path) -> None:
         """Open the bag."""
@@ -101,13 +101,13 @@ class BagReader:
         if path.is_dir() and not (path / 'metadata.yaml').is_file():
             files = _storage_files(path)
             if len(files) != 1:
-                raise InputError(f'{path} is no bag: it has no metadata.yaml')
+                raise InputError(f'{path} is not a bag: it has no metadata.yaml')
             where = files[0]
         with _one_sentence(path):
             self._reader = AnyReader([where], default_typestore=typestore())
             _check_definitions(self._reader.readers)
             self._reader.open()
-            # The metadata are only believed, not checked, by the reader: ask for all of them here.
+            # The reader does not check the metadata of a bag: access all of them here.
             self._connections = [(str(c.topic), str(c.msgtype), int(c.msgcount))
                                  for c in self._reader.connections]
             self._ns = max(int(self._reader.duration), 0) if self._reader.message_count else 0
@@ -139,7 +139,7 @@ class BagReader:
 
     @property
     def latched_topics(self) -> set[str]:
-        """Return the topics whose last messages were kept for those who come late."""
+        """Return the topics with transient-local durability."""
         return {str(c.topic) for c in self._reader.connections
                 for qos in getattr(c.ext, 'offered_qos_profiles', ())
                 if getattr(qos.durability, 'name', '') == 'TRANSIENT_LOCAL'}
@@ -175,7 +175,7 @@ class BagReader:
             yield topic, stamp, message
 
     def image_topic(self, wanted: str | None = None) -> str:
-        """Return the topic of the images: the wanted one, or the only one there is."""
+        """Return the image topic: the given one, or the only one in the bag."""
         images = sorted(t for t, kind in self.topics.items() if kind in (IMAGE, COMPRESSED))
         if wanted is not None:
             if wanted in images:
@@ -183,7 +183,7 @@ class BagReader:
             raise InputError(f'{self.path} has no image topic {wanted!r}; it has '
                              f'{", ".join(images) or "none"}')
         if not images:
-            raise InputError(f'{self.path} holds no images; its topics are '
+            raise InputError(f'{self.path} contains no images; its topics are '
                              f'{", ".join(sorted(self.topics)) or "none"}')
         if len(images) > 1:
             raise InputError(f'{self.path} has several image topics, choose one with --topic: '
@@ -191,14 +191,14 @@ class BagReader:
         return images[0]
 
     def camera(self, image_topic: str) -> tuple[Camera, str] | None:
-        """Return the calibration recorded beside an image topic, and its frame_id; or None."""
+        """Return the recorded calibration of an image topic and its frame_id; or None."""
         base = image_topic.removesuffix('/compressed').rpartition('/')[0]
         topic = f'{base}/camera_info'
         if self.topics.get(topic) != CAMERA_INFO:
             return None
         for _, _, message in self.messages(topic):
             try:
-                # A bag brings its own definition of the message, which may lack anything.
+                # The bag has its own definition of the message, in which any field may be missing.
                 with _one_sentence(self.path):
                     return decode_camera_info(_with_ros2_names(message)), message.header.frame_id
             except InputError:
@@ -214,7 +214,7 @@ def _with_ros2_names(message: Any) -> Any:
 
 
 class BagSource(FrameSource):
-    """The images of one topic of a bag."""
+    """Yields the images of one topic of a bag."""
 
     def __init__(self, path: Path, topic: str | None = None) -> None:
         """Open the bag and find the topic."""
@@ -240,13 +240,13 @@ class BagSource(FrameSource):
         return self._reader.seconds
 
     def _limits(self) -> tuple[int | None, int | None]:
-        """Return the times of recording that were selected; None for no limit."""
+        """Return the selected range of recording times; None for no limit."""
         begin = self._reader.start
         start = begin + round(self._start * 1e9) if self._start > 0.0 else None
         return start, begin + round(self._stop * 1e9) if self._stop < math.inf else None
 
     def camera_of(self, frame: Frame) -> Camera | None:
-        """Return the calibration, as the node does: if it is for this size and this frame_id."""
+        """Return the calibration if it has this image size and frame_id, as the node does."""
         if self._camera is None:
             return None
         camera, camera_frame = self._camera
@@ -264,11 +264,11 @@ class BagSource(FrameSource):
         for i, (_, recorded, message) in enumerate(messages):
             try:
                 with _one_sentence(self.path):
-                    # ROS takes a zero stamp for none.
+                    # A zero stamp means no time in ROS.
                     frame = Frame(decode(message),
                                   check_time(stamp_of(message.header) or recorded),
                                   message.header.frame_id, (recorded - begin) / 1e9)
-            except InputError as error:  # one bad message, as cameras send them, is not the end
+            except InputError as error:  # skip a bad message, as the node does
                 self.skipped += 1
                 reason = str(error)
                 continue
@@ -282,7 +282,7 @@ class BagWriter:
     """Writes a bag of ROS 2; topics are declared by their first message."""
 
     def __init__(self, folder: Path, storage: str = 'mcap') -> None:
-        """Create the bag's folder, which must not exist."""
+        """Create the folder of the bag, which must not exist."""
         if storage not in STORAGES:
             raise InputError(f'storage must be one of {", ".join(STORAGES)}, got {storage!r}')
         self.folder = folder
@@ -308,7 +308,7 @@ class BagWriter:
         self.write_raw(topic, kind, stamp, typestore().serialize_cdr(message, kind))
 
     def write_raw(self, topic: str, kind: str, stamp: int, data: bytes | memoryview) -> None:
-        """Write a message that is serialised already."""
+        """Write a serialised message."""
         try:
             if topic not in self._connections:
                 self._connections[topic] = self._writer.add_connection(topic, kind,
@@ -318,7 +318,7 @@ class BagWriter:
             raise InputError(f'{self.folder} cannot be written: {error}') from None
 
     def close(self) -> None:
-        """Write the rest and the metadata."""
+        """Write the remaining data and the metadata."""
         try:
             self._writer.close()
         except (WriterError, sqlite3.Error) as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cameras of this machine, by number."""
+"""Reads cameras that are connected to this machine, by number."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +15,12 @@ from gdm_motion_seg.io.videos import quiet_opencv
 
 
 class CameraSource(FrameSource):
-    """The frames of a camera, as they come; stamps are of this machine's clock."""
+    """Yields the frames of a camera as they arrive, with stamps of this machine's clock."""
 
     live = True
 
     def __init__(self, number: int, fps: float | None = None) -> None:
-        """Open the camera; ``fps`` asks it for a rate."""
+        """Open the camera; ``fps`` requests a frame rate."""
         with quiet_opencv():
             self._capture = cv2.VideoCapture(number)
         if not self._capture.isOpened():
@@ -29,7 +29,7 @@ class CameraSource(FrameSource):
                              f'(video devices of this machine: {there})')
         if fps is not None:
             self._capture.set(cv2.CAP_PROP_FPS, fps)
-        # One frame waits at most: what is shown should be now. Not every driver obeys.
+        # At most one frame waits, so that the newest is shown. Not every driver supports it.
         self._capture.set(cv2.CAP_PROP_BUFFERSIZE, 1)
         declared = self._capture.get(cv2.CAP_PROP_FPS)
         super().__init__(Path(f'camera_{number}'), None,
@@ -37,7 +37,7 @@ class CameraSource(FrameSource):
         self._number = number
 
     def close(self) -> None:
-        """Give the camera back."""
+        """Release the camera."""
         self._capture.release()
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:

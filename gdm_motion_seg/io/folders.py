@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Single images and folders of images."""
+"""Reads single images and folders of images."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,37 +19,37 @@ from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSour
 
 IMAGE_SUFFIXES = frozenset({'.png', '.jpg', '.jpeg', '.bmp', '.tif', '.tiff', '.pgm', '.ppm',
                             '.webp'})
-"""What counts as an image in a folder; other files are passed over."""
+"""File extensions of images in a folder; other files are ignored."""
 
 
 def read_image(path: Path) -> npt.NDArray[np.generic]:
-    """Read an image as grey or BGR, or raise an InputError that says what is wrong with it."""
+    """Read an image as grey or BGR; raises InputError if that is not possible."""
     if not path.is_file():
-        raise InputError(f'{path} does not exist' if not path.exists() else f'{path} is no file')
+        raise InputError(f'{path} is not a file' if path.exists() else f'{path} does not exist')
     return decode_file(path, cv2.IMREAD_ANYDEPTH | cv2.IMREAD_ANYCOLOR)
 
 
 def write_image(path: Path, image: npt.NDArray[np.uint8] | npt.NDArray[np.uint16]) -> None:
-    """Write an image in the format of the name's ending; an unknown one is an InputError."""
+    """Write an image in the format of the file extension; raises InputError for unknown ones."""
     try:
         good, data = cv2.imencode(path.suffix, image)
     except cv2.error:
         good = False
     if not good:
         raise InputError(f'{path.name} cannot be written: no image format ends in {path.suffix!r}')
-    # Bytes, not imwrite: a full disk is then an OSError that says so.
+    # Not imwrite: a full disk then raises an OSError with the reason.
     path.write_bytes(data.tobytes())
 
 
 def image_files(folder: Path) -> list[Path]:
-    """List the images of a folder, so that frame2 comes before frame10."""
+    """Return the images of a folder in natural order (frame2 before frame10)."""
     files = [f for f in folder.iterdir() if f.suffix.lower() in IMAGE_SUFFIXES and f.is_file()]
     return sorted(files, key=lambda f: [(int(part), '') if part.isdigit() else (-1, part)
                                         for part in re.split(r'(\d+)', f.name)])
 
 
 class FolderSource(FrameSource):
-    """The images of a folder in the order of their names."""
+    """Yields the images of a folder in the order of their names."""
 
     zero_stamp = START_STAMP
 
@@ -57,7 +57,7 @@ class FolderSource(FrameSource):
         """List the folder."""
         self._files = image_files(path)
         if not self._files:
-            raise InputError(f'{path} holds no images (and no metadata.yaml of a bag)')
+            raise InputError(f'{path} contains no images (and no metadata.yaml of a bag)')
         super().__init__(path, len(self._files), fps)
 
     def _frames(self) -> Iterator[tuple[str, Frame]]:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images with times, wherever they come from."""
+"""Frames and the base class of their sources."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -17,9 +17,9 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 
 START_STAMP = 1_000_000_000
-"""Stamp of the first frame where a source has no clock: not 0, which ROS takes for 'no time'."""
+"""Stamp of the first frame of a source without a clock; 0 would mean 'no time' in ROS."""
 DEFAULT_FPS = 30.0
-"""Frames per second where a source does not say."""
+"""Frames per second of a source without a rate."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Frame:
     at: float = 0.0
     """Seconds since the recording began, by the clock of the source."""
     name: str = ''
-    """Name of the image's file; empty where it has none of its own."""
+    """Name of the image file; empty if the image is not from a file of its own."""
 
     @property
     def size(self) -> tuple[int, int]:
@@ -45,30 +45,30 @@ class Frame:
 
 class FrameSource(ABC):
     """
-    A sequence of frames of one size that can be run through once.
+    A sequence of frames of one size that can be iterated once.
 
-    Use it in a ``with`` block. What is wrong is said in an InputError, at once or on the way.
+    Use it in a ``with`` block. Opening and iterating raise InputError if something is wrong.
     """
 
     live = False
-    """Whether frames come at a pace of their own, without end, and are lost if nobody waits."""
+    """Whether the source is a live stream, whose frames are lost if nobody reads them."""
     zero_stamp = 0
-    """Stamp that counts as the time 0 in tables; START_STAMP where a source has no clock."""
+    """Stamp that is written as time 0 in tables; START_STAMP for a source without a clock."""
 
     def __init__(self, path: Path, count: int | None, fps: float) -> None:
-        """Name the source; ``count`` is None if nobody knows before the end."""
+        """Set the path and the number of frames; ``count`` is None if it is unknown."""
         self.path, self.count, self.fps = path, count, fps
         self.skipped = 0
-        """Frames that could not be decoded and were left out."""
+        """Number of frames that could not be decoded and were skipped."""
         self._start, self._stop = 0.0, math.inf
 
     @property
     def seconds(self) -> float | None:
-        """Duration of the whole source; None if nobody knows before the end."""
+        """Duration of the source in seconds; None if it is unknown."""
         return None if self.count is None else self.count / self.fps
 
     def select(self, start: float, stop: float = math.inf) -> None:
-        """Yield only frames with ``start <= frame.at < stop``; there may be none of them."""
+        """Restrict the frames to ``start <= frame.at < stop``; there may be none."""
         self._start, self._stop = start, stop
 
     @property
@@ -85,18 +85,18 @@ class FrameSource(ABC):
         self.close()
 
     def close(self) -> None:
-        """Give back what the source holds."""
+        """Release the resources of the source."""
 
     def camera_of(self, frame: Frame) -> Camera | None:
-        """Return the calibration that belongs to a frame; None where there is none."""
+        """Return the calibration of a frame; None if there is none."""
         return None
 
     @abstractmethod
     def _frames(self) -> Iterator[tuple[str, Frame]]:
-        """Yield each frame with a name for it that a person understands."""
+        """Yield each frame with a name for error messages."""
 
     def __iter__(self) -> Iterator[Frame]:
-        """Yield the frames; raises InputError where the size changes or where there is none."""
+        """Yield the frames; raises InputError if the size changes or if there is no frame."""
         first: tuple[int, int] | None = None
         for name, frame in self._some_frames():
             size = frame.size
@@ -107,7 +107,7 @@ class FrameSource(ABC):
             yield frame
 
     def frames(self) -> Iterator[Frame]:
-        """Yield the frames, of whatever sizes they are; raises InputError if there is none."""
+        """Yield the frames, whose sizes may differ; raises InputError if there is no frame."""
         for _, frame in self._some_frames():
             yield frame
 
@@ -117,11 +117,11 @@ class FrameSource(ABC):
             any_frame = True
             yield item
         if not any_frame and not self._is_partial:
-            raise InputError(f'{self.path} holds no image that can be read')
+            raise InputError(f'{self.path} contains no image that can be read')
 
 
 def indexed_frame(image: npt.NDArray[np.generic], index: int, fps: float) -> Frame:
-    """Return a frame of a source that has only a rate."""
+    """Return a frame of a source that has a rate but no stamps."""
     return Frame(image, stamp_of_index(index, fps), at=index / fps)
 
 
@@ -132,5 +132,5 @@ def first_index(start: float, fps: float) -> int:
 
 
 def stamp_of_index(index: int, fps: float) -> int:
-    """Return the time of a frame of a source that has only a rate."""
+    """Return the time of a frame of a source that has a rate but no stamps."""
     return START_STAMP + round(index * 1e9 / fps)

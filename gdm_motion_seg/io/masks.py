@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Masks and instance images as PNG files."""
+"""Writes masks and instance images as PNG files."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from gdm_motion_seg.masks.recording import RecordingMasks
 from gdm_motion_seg.pipeline import FrameResult
 
 COLMAP_DILATION = 4
-"""Pixels by which moving regions grow in masks: features on their borders are ignored, too."""
+"""Pixels by which moving regions grow in masks, so that features on their borders are ignored."""
 
 
 class MaskFiles:
@@ -24,13 +24,13 @@ class MaskFiles:
     Writes a mask and an instance image per frame.
 
     A mask is named ``<image name>.png`` and is 0 on what moves and 255 elsewhere, as COLMAP
-    expects it; without an answer it is 255 everywhere. An instance image has 16 bits: 0 is the
+    expects; without a result it is 255 everywhere. An instance image has 16 bits: 0 is the
     world, bodies are numbered 1, 2, … in the order of their first frame.
     """
 
     def __init__(self, recording: RecordingMasks, masks: Path | None, instances: Path | None,
                  dilation: int = COLMAP_DILATION, moving_is_white: bool = False) -> None:
-        """Write into the folders that are given; they are made."""
+        """Create the given folders and write into them."""
         self._recording, self._masks, self._instances = recording, masks, instances
         self._dilation, self._moving_is_white = dilation, moving_is_white
         self._waiting: list[str] = []
@@ -40,13 +40,13 @@ class MaskFiles:
             folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, frame: Frame, result: FrameResult) -> None:
-        """Take a frame; files follow as soon as their masks are finished."""
+        """Add a frame; its files are written when its mask is finished."""
         number = self._written + len(self._waiting)
         self._waiting.append(frame.name or f'{number:06d}.png')
         self._flush(self._recording.add(frame.image, result))
 
     def close(self) -> None:
-        """Write what was held back."""
+        """Write the remaining files."""
         self._flush(self._recording.finish())
 
     def _flush(self, finished: list[IdImage]) -> None:

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Outputs that are whole or not there, and that belong to one run.
+Output files and folders that are complete or absent.
 
-An output is created at the start of a run, exclusively, so that whatever comes later finds it
-taken. It is written under a temporary name and moved to its place when it is finished: an
-interruption or a full disk leaves what was there before. Only files that this package wrote are
-ever replaced or removed.
+An output is reserved at the start of a run, so that no other run can use it. It is written under a
+temporary name and renamed when it is finished: after an interruption or on a full disk the earlier
+files remain. Only files that this package has written are ever replaced or removed.
 """
 
 from collections.abc import Iterator
@@ -23,9 +22,9 @@ import tempfile
 from gdm_motion_seg.errors import InputError
 
 MARK = '.gdm_motion_seg'
-"""A file in every folder that this package writes: the names of its files, and a lock."""
+"""File in every output folder, with the names of the written files; it is also the lock."""
 UNFINISHED = '.unfinished'
-"""A folder in it, for as long as it is being written."""
+"""Temporary subfolder for files that are not finished."""
 
 
 @contextmanager
@@ -36,18 +35,19 @@ def output_folder(path: Path, overwrite: bool = False, make: bool = True) -> Ite
     Parameters
     ----------
     path
-        The folder; created here, unless it exists and is empty or may be overwritten.
+        The folder. It is created, or must be empty, or must be an earlier output with
+        ``overwrite``.
     overwrite
-        Whether files of an earlier run are replaced; those of others stay in any case.
+        Whether files of an earlier run are replaced; other files are always kept.
     make
-        False if the block has to make the folder itself, as writers of bags insist on doing.
+        False if the block creates the folder itself, as writers of bags require.
 
     """
     path = Path(os.path.abspath(path))
     with _sentence(path):
         claim = _Claim(path, overwrite)
     try:
-        # The last name is the final one already: writers of bags name their files after it.
+        # The last part of the path is the final name: writers of bags name their files after it.
         folder = path / UNFINISHED / path.name
         with _sentence(path):
             (folder if make else folder.parent).mkdir(parents=True)
@@ -58,14 +58,14 @@ def output_folder(path: Path, overwrite: bool = False, make: bool = True) -> Ite
 
 
 class _Claim:
-    """A folder that belongs to one run, until it is finished or given up."""
+    """A folder that is reserved for one run until it is finished or fails."""
 
     def __init__(self, path: Path, overwrite: bool) -> None:
-        """Take the folder, or raise an InputError if it is not to be had."""
+        """Reserve the folder; raises InputError if that is not possible."""
         self._path = path
         self._finished = False
         if path.exists() and not path.is_dir():
-            raise InputError(f'{path} exists already and is no folder')
+            raise InputError(f'{path} exists already and is not a folder')
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             path.mkdir()
@@ -87,22 +87,22 @@ class _Claim:
         except BlockingIOError:
             raise InputError(f'{self._path} is being written by another run') from None
         except OSError:
-            pass  # a file system without locks
+            pass  # the file system has no locks
         if not os.path.samestat(os.fstat(self._lock), os.stat(self._path / MARK)):
             raise InputError(f'{self._path} is being written by another run')
-        # Another run may have finished since the first look.
+        # Another run may have finished since the first check.
         if not self._is_new:
             _check_folder(self._path, overwrite)
         self._old = _files_of(self._path)
-        # What a run that was killed left behind.
+        # Remove the remains of a killed run.
         shutil.rmtree(self._path / UNFINISHED, ignore_errors=True)
 
     def finish(self, folder: Path) -> None:
-        """Move the files to their places, and remove those of the earlier run."""
+        """Move the files to their final places, and remove those of the earlier run."""
         new = sorted(str(f.relative_to(folder)) for f in folder.rglob('*') if not f.is_dir())
         for name in new:
             if name not in self._old and os.path.lexists(self._path / name):
-                raise InputError(f'{self._path / name} was put there by somebody else, so the '
+                raise InputError(f'{self._path / name} was created by another program, so the '
                                  'output is not written')
         self._write_mark(sorted({*self._old, *new}))
         self._finished = True
@@ -119,7 +119,7 @@ class _Claim:
         os.ftruncate(self._lock, len(data))
 
     def release(self) -> None:
-        """Give the folder back; what was begun and not finished vanishes."""
+        """Release the folder and remove unfinished files."""
         shutil.rmtree(self._path / UNFINISHED, ignore_errors=True)
         if not self._finished and not self._had_mark:
             (self._path / MARK).unlink(missing_ok=True)
@@ -127,12 +127,12 @@ class _Claim:
             try:
                 self._path.rmdir()
             except OSError:
-                pass  # somebody has put something into it
+                pass  # it contains other files
         os.close(self._lock)
 
 
 def _check_folder(path: Path, overwrite: bool) -> None:
-    """Raise an InputError where a folder that exists must not be written to."""
+    """Raise InputError if an existing folder must not be written to."""
     names = {p.name for p in path.iterdir()} - {UNFINISHED, 'lost+found'}
     if not names - {MARK}:
         return
@@ -141,12 +141,12 @@ def _check_folder(path: Path, overwrite: bool) -> None:
     if MARK not in names:
         raise InputError(f'{path} was not written by gdm-motion-seg and is not overwritten')
     if not _files_of(path):
-        raise InputError(f'{path} does not say which of its files gdm-motion-seg wrote, and is '
+        raise InputError(f'{path} does not list which of its files gdm-motion-seg wrote, and is '
                          'not overwritten; remove it first')
 
 
 def _files_of(path: Path) -> list[str]:
-    """Return the files that an earlier run wrote, as far as they are inside the folder."""
+    """Return the files that an earlier run wrote inside the folder."""
     try:
         names = json.loads((path / MARK).read_text(encoding='utf-8'))['files']
     except (OSError, ValueError, KeyError, TypeError):
@@ -156,7 +156,7 @@ def _files_of(path: Path) -> list[str]:
 
 
 def _remove(path: Path, name: str) -> None:
-    """Remove a file of an earlier run, and the folders that are then empty."""
+    """Remove a file of an earlier run, and folders that become empty."""
     file = path / name
     try:
         file.unlink(missing_ok=True)
@@ -165,12 +165,12 @@ def _remove(path: Path, name: str) -> None:
                 break
             folder.rmdir()
     except OSError:
-        pass  # it holds something else
+        pass  # it is not empty
 
 
 @contextmanager
 def output_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
-    """Yield the name of a file that becomes ``path`` if the block succeeds, and else vanishes."""
+    """Yield a temporary path; it is renamed to ``path`` if the block succeeds, else removed."""
     path = Path(os.path.realpath(path))
     if path.is_dir():
         raise InputError(f'{path} is a folder')
@@ -184,7 +184,7 @@ def output_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
             file = scratch / path.name
             yield file
             if claimed and not _is_same(path, claimed):
-                raise InputError(f'{path} was replaced by somebody else, so it is not written')
+                raise InputError(f'{path} was replaced by another program, so it is not written')
             file.replace(path)
             claimed = None
         finally:
@@ -195,14 +195,14 @@ def output_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
 
 
 def _claim_file(path: Path, overwrite: bool) -> os.stat_result | None:
-    """Create an empty file where there is none; None where one may be replaced."""
+    """Create an empty file if there is none; None if an existing file may be replaced."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     except FileExistsError:
         if not overwrite:
             raise InputError(f'{path} exists already; use --overwrite to replace it') from None
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(f'{path} is no regular file and is not replaced') from None
+            raise InputError(f'{path} is not a regular file and is not replaced') from None
         return None
     try:
         return os.fstat(descriptor)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One door for every form in which people have images."""
+"""Opens any kind of source of images."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def open_source(path: Path | str, topic: str | None = None, fps: float | None = 
     topic : str, optional
         The image topic of a bag; not needed if it has only one.
     fps : float, optional
-        Rate of a folder of images (30 if it is not given), or another rate for a video.
+        Rate of a folder of images (default 30), or a rate that replaces that of a video.
 
     """
     path = Path(path)
@@ -39,7 +39,7 @@ def open_source(path: Path | str, topic: str | None = None, fps: float | None = 
     if is_bag(path):
         return BagSource(path, topic)
     if topic is not None:
-        raise InputError(f'{path} is no bag, so it has no topic {topic!r}')
+        raise InputError(f'{path} is not a bag, so it has no topic {topic!r}')
     if path.is_dir():
         return FolderSource(path, fps or DEFAULT_FPS)
     if path.suffix.lower() in IMAGE_SUFFIXES:

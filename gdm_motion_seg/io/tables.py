@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Answers as CSV tables: one row per keypoint, and one row per motion, of every pair of frames.
+Results as CSV tables: one row per keypoint, and one row per motion, of every pair of frames.
 
-What is not determined is an empty cell. ``KEYPOINT_COLUMNS`` and ``MOTION_COLUMNS`` say what each
-column means; docs/files.md has the same tables.
+An undetermined value is an empty cell. ``KEYPOINT_COLUMNS`` and ``MOTION_COLUMNS`` describe the
+columns; docs/files.md has the same tables.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,14 +37,14 @@ KEYPOINT_COLUMNS = {
     'label': '`id` of its motion in motions.csv; 0 is the world, -1 a wrong match',
     'what': '`world`, `body` or `wrong match`',
     'world': '`true` if it belongs to the static world',
-    'moving': 'how sure it is that it moves against the world, in [0, 1]',
+    'moving': 'probability that it moves relative to the world',
     'residual': 'Sampson distance in pixels to its motion',
 }
 MOTION_COLUMNS = {
     **CLOCK_COLUMNS,
     'id': '0 is the static world; a body keeps its positive id while it lives',
     'world': '`true` for the static world',
-    'moving': 'how sure it is that it moves: the mean over its keypoints, in [0, 1]',
+    'moving': 'probability that it moves: the mean over its keypoints',
     'kind': '`general`, `planar`, `no parallax`, `too few points` or `non-rigid`',
     'count': 'number of its keypoints',
     'left, top, right, bottom': 'box around its keypoints in the newer image, in pixels',
@@ -60,13 +60,13 @@ MOTION_COLUMNS = {
                                   'error, in seconds',
 }
 POSES = ('none', 'rotation', 'rotation and direction')
-"""``has_pose`` in words."""
+"""Text for each value of ``has_pose``."""
 PIXEL_DIGITS, SHARE_DIGITS = 3, 4
 _F = tuple(f'f{row}{column}' for row in range(3) for column in range(3))
 
 
 def names_of(columns: Mapping[str, str]) -> list[str]:
-    """Return the names of columns in the order of the table."""
+    """Return the names of the columns in the order of the table."""
     names = list[str]()
     for entry in columns:
         names += _F if entry == 'f00 … f22' else entry.split(', ')
@@ -77,7 +77,7 @@ class AnswerTables:
     """Writes ``keypoints.csv`` and ``motions.csv``."""
 
     def __init__(self, folder: Path, zero_stamp: int = 0) -> None:
-        """Open the files in a folder that exists; ``zero_stamp`` is written as 0."""
+        """Open the files in an existing folder; ``zero_stamp`` is written as 0."""
         self._zero, self._frame = zero_stamp, 0
         self._keypoints = _Csv(folder / 'keypoints.csv', names_of(KEYPOINT_COLUMNS))
         self._motions = _Csv(folder / 'motions.csv', names_of(MOTION_COLUMNS))
@@ -111,7 +111,7 @@ class _Csv:
 
 
 def keypoint_cells(result: FrameResult) -> Iterator[tuple[Any, ...]]:
-    """Yield the cells of each keypoint, those of the clock aside."""
+    """Yield the cells of each keypoint, without frame, stamp and time."""
     columns = track_columns(result.correspondences, result.segmentation)
     return zip(*(_cells(columns[name], digits) for name, digits in {
         'track_id': 0, 'u': PIXEL_DIGITS, 'v': PIXEL_DIGITS, 'u_prev': PIXEL_DIGITS,
@@ -120,7 +120,7 @@ def keypoint_cells(result: FrameResult) -> Iterator[tuple[Any, ...]]:
 
 
 def motion_cells(result: FrameResult, camera: Camera) -> Iterator[list[Any]]:
-    """Yield the cells of each motion, those of the clock aside."""
+    """Yield the cells of each motion, without frame, stamp and time."""
     for motion, row in zip(result.motions, motion_rows(result, camera)):
         pose = int(row['has_pose'])
         yield [
@@ -141,7 +141,7 @@ def _contact(row: Rows) -> Any:
 
 
 def _cells(column: Any, digits: int) -> Any:
-    """Return a column as cells: words for truth values, nothing for NaN."""
+    """Return a column as cells: ``true`` or ``false`` for booleans, empty for NaN."""
     if column.dtype == np.bool_:
         return np.where(column, 'true', 'false').tolist()
     if column.dtype.kind != 'f':
@@ -158,6 +158,6 @@ def _number(value: float, digits: int) -> Any:
 
 
 def _numbers(values: Any, known: bool) -> list[Any]:
-    """Return numbers as cells; empty ones where they are not known."""
+    """Return numbers as cells; empty if they are not known."""
     flat = np.asarray(values, np.float64).ravel().tolist()
     return flat if known else [''] * len(flat)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Video files in, through OpenCV, and out, through PyAV where it is installed."""
+"""Reads video files with OpenCV, and writes them with PyAV if it is installed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,12 +19,12 @@ from gdm_motion_seg.io.frames import (DEFAULT_FPS, first_index, Frame, FrameSour
 
 H264 = 'libx264'
 H264_OPTIONS = {'preset': 'superfast', 'crf': '23', 'g': '30'}
-"""Quick to encode, and a key frame in 30, so that a player finds any frame at once."""
+"""Fast encoding, and every 30th frame a key frame, so that players can seek quickly."""
 
 
 @contextmanager
 def quiet_opencv() -> Iterator[None]:
-    """Keep OpenCV's own log off the screen; the caller says in a sentence what went wrong."""
+    """Suppress the log of OpenCV; the caller reports the error."""
     logging = getattr(cv2.utils, 'logging', None)
     if logging is None:
         yield
@@ -38,7 +38,7 @@ def quiet_opencv() -> Iterator[None]:
 
 
 class VideoSource(FrameSource):
-    """The frames of a video file."""
+    """Yields the frames of a video file."""
 
     zero_stamp = START_STAMP
 
@@ -69,10 +69,10 @@ class VideoSource(FrameSource):
             yield f'frame {index}', indexed_frame(image, index, self.fps)
             index += 1
         if not any_good and not self._is_partial:
-            raise InputError(f'{self.path} is a video of which no frame can be decoded')
+            raise InputError(f'no frame of the video {self.path} can be decoded')
 
     def _go_to(self, index: int) -> int:
-        """Skip to a frame: by a seek if it arrives, else by decoding what lies before it."""
+        """Go to a frame by seeking, or by decoding all frames before it if seeking fails."""
         if index == 0:
             return 0
         with quiet_opencv():
@@ -89,10 +89,10 @@ class VideoSource(FrameSource):
 
 class VideoWriter:
     """
-    Writes an mp4; opened by the first frame, which gives the size.
+    Writes an mp4 file; the first frame gives the size.
 
-    With PyAV it is H.264, which browsers play. Without it is MPEG-4 part 2, the one codec in mp4
-    that every build of OpenCV can write, and which players such as VLC take.
+    With PyAV the codec is H.264, which browsers play. Without PyAV it is MPEG-4 part 2, which
+    every build of OpenCV can write and players such as VLC can play.
     """
 
     def __init__(self, path: Path, fps: float) -> None:
@@ -104,10 +104,10 @@ class VideoWriter:
         self._written = 0
 
     def write(self, image: npt.NDArray[np.uint8]) -> None:
-        """Append a BGR frame; one of another size is brought to that of the first."""
+        """Append a BGR frame; a frame of another size is fitted to the size of the first."""
         height, width = image.shape[:2]
         if self._encoder is None or self._size is None:
-            # Chroma is stored at half the size, so that both sides must be even.
+            # Chroma is stored at half the size, so both sides must be even.
             self._size = width + width % 2, height + height % 2
             kind = _H264 if plays_in_browsers() else _Mpeg4
             self._encoder = kind(self.path, self._fps, self._size)
@@ -117,7 +117,7 @@ class VideoWriter:
         self._written += 1
 
     def close(self) -> None:
-        """Finish the file, and look whether it is whole: OpenCV keeps silent about a full disk."""
+        """Finish the file and check that it is complete: OpenCV does not report a full disk."""
         if self._encoder is None:
             return
         self._encoder.close()
@@ -131,7 +131,7 @@ class VideoWriter:
 
 
 def plays_in_browsers() -> bool:
-    """Whether the videos that are written play in a browser: whether PyAV can write H.264."""
+    """Whether browsers can play the written videos, that is, whether PyAV can write H.264."""
     try:
         import_module('av').Codec(H264, 'w')
     except (ImportError, ValueError):
@@ -140,7 +140,7 @@ def plays_in_browsers() -> bool:
 
 
 def _fitted(image: npt.NDArray[np.uint8], size: tuple[int, int]) -> npt.NDArray[np.uint8]:
-    """Shrink a frame that is too large, and put one that is too small at the top left."""
+    """Shrink a frame that is too large, and pad one that is too small."""
     height, width = image.shape[:2]
     shrink = min(1.0, size[0] / width, size[1] / height)
     if shrink < 1.0:
@@ -152,7 +152,7 @@ def _fitted(image: npt.NDArray[np.uint8], size: tuple[int, int]) -> npt.NDArray[
 
 
 class _H264:
-    """Encodes by PyAV."""
+    """Encoder with PyAV."""
 
     def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
         self._av, self._path = import_module('av'), path
@@ -186,7 +186,7 @@ class _H264:
 
 
 class _Mpeg4:
-    """Encodes by OpenCV."""
+    """Encoder with OpenCV."""
 
     def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
         with quiet_opencv():

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The colours of what moves and of the world, as histograms that forget."""
+"""Colour histograms of moving and static pixels, with exponential forgetting."""
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ BINS = 32
 KEPT = 0.9
 """Share of a histogram that is kept from frame to frame."""
 FLOOR = 1e-4
-"""Added to both densities: an unseen colour says nothing."""
+"""Added to both densities, so that an unseen colour is neutral."""
 
 Mask = npt.NDArray[np.bool_]
 
@@ -22,8 +22,8 @@ class ColourModel:
     """
     Histograms of Lab colours of moving and of static pixels.
 
-    They are learned only where motion decides: a mask that fed on its own colours would lock on
-    to the wrong thing.
+    They are learned only from pixels that motion decides. If a mask learned from its own colours,
+    it would lock on to the wrong object.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class ColourModel:
         return np.asarray(ratio[self._bins])
 
     def learn(self, moving: Mask, static: Mask) -> None:
-        """Add the pixels of the last image that surely move and surely do not."""
+        """Add the pixels of the last image that are certain to move or to be static."""
         self._moving = _learned(self._moving, self._bins[moving])
         self._static = _learned(self._static, self._bins[static])
 

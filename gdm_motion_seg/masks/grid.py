@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The working grid: a small colour image per frame and the optical flow to the frame before."""
+"""The working grid: a small colour image per frame and the flow to the previous frame."""
 
 from dataclasses import dataclass
 import math
@@ -14,9 +14,9 @@ from gdm_motion_seg.masks.kernels import ByteImage, FloatImage
 from gdm_motion_seg.tracking.image import GreyConverter
 
 FLOW_PIXELS = 104_000
-"""Pixels at which flow is computed, about: 427 x 240 of an image of 854 x 480."""
+"""Approximate number of pixels at which flow is computed: 427 x 240 for 854 x 480."""
 REFINEMENTS = 0
-"""Variational refinements of the flow: three cost 3 ms and change the masks of few sequences."""
+"""Number of variational refinements of the flow: three take 3 ms and change few masks."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class View:
     lab: ByteImage
     """(h, w, 3) colours in 8-bit Lab."""
     flow: FloatImage
-    """(h, w, 2) flow to the frame before, in pixels of the grid."""
+    """(h, w, 2) flow to the previous frame, in pixels of the grid."""
     texture: FloatImage
     """(h, w) mean squared gradient of the lightness in a small window."""
     scale: tuple[float, float]
@@ -43,7 +43,7 @@ class View:
 
 
 class Viewer:
-    """Brings frames onto the grid and computes flow by DIS (Kroeger et al., 2016)."""
+    """Resamples frames to the grid and computes flow by DIS (Kroeger et al., 2016)."""
 
     def __init__(self) -> None:
         """Begin without a frame."""
@@ -54,7 +54,7 @@ class Viewer:
         self._converter = GreyConverter(2**31)
 
     def look(self, image: npt.NDArray[np.generic]) -> View:
-        """Take the next frame (grey, BGR or BGRA); the flow is zero for the first one."""
+        """Process the next frame (grey, BGR or BGRA); the flow is zero for the first one."""
         middle, grid = grid_sizes(image.shape[1], image.shape[0])
         bytes_ = image if image.dtype == np.uint8 else self._converter.convert(image)
         halved = cv2.resize(np.asarray(bytes_, np.uint8), middle, interpolation=cv2.INTER_AREA)
@@ -75,7 +75,7 @@ class Viewer:
 
 
 def grid_sizes(width: int, height: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the size at which flow is computed, and half of it: the grid's."""
+    """Return the size at which flow is computed, and the size of the grid, which is half of it."""
     factor = max(1, round(math.sqrt(width * height / FLOW_PIXELS)))
     middle = max(width // factor, 32), max(height // factor, 32)
     return middle, (middle[0] // 2, middle[1] // 2)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that the flow proposes where tracks see none, and how tracks refuse them."""
+"""Bodies that the flow proposes where there are no moving tracks."""
 
 from dataclasses import dataclass
 
@@ -14,27 +14,27 @@ from gdm_motion_seg.masks.kernels import FloatImage, IdImage
 from gdm_motion_seg.masks.tracks import Tracks
 
 CONTRADICTS = 2.0
-"""Smoothed nats from which on a pixel contradicts the world."""
+"""Smoothed contradiction in nats above which a pixel contradicts the world."""
 AREA = 0.002
-"""Share of the image that a region must cover."""
+"""Smallest share of the image that a region covers."""
 PATIENCE_S = 0.2
-"""So long a region must contradict the world before it is a body, in seconds."""
+"""Time for which a region must contradict the world before it is a body, in seconds."""
 WITNESSES = 3
-"""So many static tracks inside refuse a region."""
+"""Number of static tracks inside a region that reject it."""
 REFUSED = 0.12
-"""Mean certainty of the tracks inside to move below which they refuse it."""
+"""Mean probability of moving of the tracks inside below which they reject a region."""
 OVERLAP = 0.3
-"""Share of a region on an earlier body from which on it is that body."""
+"""Share of a region on an earlier body above which it is that body."""
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """What the flow proposes in a frame."""
+    """The proposals of the flow in a frame."""
 
     region: IdImage
     """(h, w) id of the proposed body, 0 elsewhere."""
     age: FloatImage
-    """(h, w) seconds for which regions have been proposed, with this frame."""
+    """(h, w) seconds for which regions have been proposed, including this frame."""
     ids: set[int]
     """Bodies that the flow shows in this frame."""
 
@@ -42,20 +42,20 @@ class Proposals:
 def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set[int],
             age: FloatImage, seconds: float, names: Names) -> Proposals:
     """
-    Find regions that contradict the world and that no body of the tracks explains.
+    Find regions that contradict the world and belong to no body with tracks.
 
     Parameters
     ----------
     contradiction :
         (h, w) nats per pixel.
     tracks :
-        Tracks of the frame, with the names of their bodies.
+        Tracks of the frame, with the ids of their bodies.
     body :
-        (h, w) bodies of the last mask at their new places.
+        (h, w) bodies of the last mask, warped to this frame.
     known :
         Bodies that tracks show in this frame.
     age :
-        (h, w) seconds for which regions were proposed, at their new places.
+        (h, w) seconds for which regions were proposed, warped to this frame.
     seconds :
         Time since the last frame.
     names :
@@ -90,5 +90,5 @@ def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set
 
 
 def _is_refused(sure: npt.NDArray[np.float64]) -> bool:
-    """Whether the tracks inside a region are enough, and sure that it is static."""
+    """Whether enough tracks inside a region show that it is static."""
     return len(sure) >= WITNESSES and float(sure.mean()) < REFUSED

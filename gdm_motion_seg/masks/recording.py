@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Masks of a recording: those of the first frames are made afterwards, from a run backwards.
+Masks of a recording, with masks of the first frames from a backward run.
 
-A stream knows nothing of motion in its first frames. Who has all frames can look at what follows;
-structure from motion needs masks for all of its images.
+In its first frames a stream has no information about motion. A recording has the following frames,
+and structure from motion needs masks for all images.
 """
 
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from gdm_motion_seg.masks.masks import MotionMasks
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 
 HEAD_S = 1.0
-"""Length of the beginning that is run through backwards, in seconds."""
+"""Length of the beginning that is processed backwards, in seconds."""
 REPLACED_S = 0.6
-"""Frames before this time get the masks of the run backwards."""
+"""Frames before this time get the masks of the backward run."""
 MOST_FRAMES = 40
-"""Frames of the beginning that are kept in memory."""
+"""Largest number of frames that are kept in memory."""
 BACKWARD_BODY = 2 * FLOW_BODY
-"""Ids from here on are bodies that only the run backwards shows."""
+"""First id of bodies that only the backward run shows."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class RecordingMasks:
     """Makes instance images of all frames of a recording, in order but with a delay."""
 
     def __init__(self, config: PipelineConfig, seed: int = 0) -> None:
-        """Begin a recording; the settings are those of the pipeline that answers it."""
+        """Begin a recording; the settings are those of its pipeline."""
         self._config, self._seed = config, seed
         self._masks = MotionMasks()
         self._head: list[_Kept] | None = []
 
     def add(self, image: npt.NDArray[np.generic], result: FrameResult) -> list[IdImage]:
-        """Take a frame and its answer; return the instance images that are now finished."""
+        """Add a frame and its result; returns the instance images that are now finished."""
         instances = self._masks.process(image, result)
         if self._head is None:
             return [instances]
@@ -54,12 +54,12 @@ class RecordingMasks:
         return self.finish() if length >= HEAD_S or len(self._head) == MOST_FRAMES else []
 
     def finish(self) -> list[IdImage]:
-        """Return the instance images that were held back; call it after the last frame."""
+        """Return the remaining instance images; call it after the last frame."""
         if not self._head:
             return []
         head, self._head = self._head, None
         backward = self._backward(head)
-        # Of a short recording each run gets the half in which it has seen more.
+        # In a short recording each run provides the half in which it has seen more frames.
         limit = min(REPLACED_S, 0.5e-9 * (head[-1].stamp - head[0].stamp))
         last = max(i for i, kept in enumerate(head)
                    if (kept.stamp - head[0].stamp) / 1e9 <= limit)
@@ -71,14 +71,14 @@ class RecordingMasks:
         pipeline, masks = MotionPipeline(self._config, self._seed), MotionMasks()
         end, found = head[-1].stamp, []
         for kept in reversed(head):
-            # Time runs forward in this run, too.
+            # Stamps must increase in this run, too.
             result = pipeline.process(kept.image, 2 * end - kept.stamp)
             found.append(masks.process(kept.image, result))
         return found[::-1]
 
 
 def same_bodies(ours: IdImage, theirs: IdImage) -> dict[int, int]:
-    """Return which id of the second image covers most of each id of the first, if any does."""
+    """Map each id of the first image to the id of the second that covers most of it, if any."""
     names: dict[int, int] = {}
     for body in np.unique(ours[ours > 0]).tolist():
         values, counts = np.unique(theirs[ours == body], return_counts=True)
@@ -89,7 +89,7 @@ def same_bodies(ours: IdImage, theirs: IdImage) -> dict[int, int]:
 
 
 def renamed(instances: IdImage, names: dict[int, int]) -> IdImage:
-    """Return the image with other ids; a body without a new one gets one from a range apart."""
+    """Return the image with new ids; other bodies get ids from a separate range."""
     out = np.zeros_like(instances)
     for body in np.unique(instances[instances > 0]).tolist():
         out[instances == body] = names.get(body, BACKWARD_BODY + body % FLOW_BODY)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tracks of a frame's answer on the working grid."""
+"""The tracks of a result on the working grid."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,29 +15,29 @@ from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import OUTLIER
 
 MOVING = 0.5
-"""Tracks that are surer than this to move count as moving."""
+"""Probability above which a track counts as moving."""
 DOUBTFUL = 0.14
-"""Tracks that are surer than this, but not moving, are no witnesses of a static world."""
+"""Probability above which a track is not used as evidence for the static world."""
 
 Value = TypeVar('Value', bound=np.generic)
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Tracks that are no wrong matches."""
+    """Tracks without the wrong matches."""
 
     points: FloatImage
     """(N, 2) in pixels of the grid."""
     pixels: npt.NDArray[np.int64]
     """(N, 2) the same, rounded and inside the grid."""
     sure: npt.NDArray[np.float64]
-    """(N,) how sure it is that the track moves."""
+    """(N,) probability that the track moves."""
     bodies: npt.NDArray[np.int64]
     """(N,) id of the body of a moving track; 0 for static ones and those without a body."""
 
     @classmethod
     def of(cls, result: FrameResult, view: View) -> 'Tracks':
-        """Take the tracks of an answer; none if there is no pair."""
+        """Return the tracks of a result; none if there is no pair."""
         keep = np.flatnonzero((result.labels != OUTLIER) | (result.moving > MOVING))
         points = view.on_grid(result.correspondences.x2[keep])
         h, w = view.shape

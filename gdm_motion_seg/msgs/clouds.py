@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Structured numpy arrays to PointCloud2 and back: a field of the dtype is one of the message."""
+"""Conversion between structured numpy arrays and PointCloud2; fields correspond to each other."""
 
 from functools import lru_cache
 import sys
@@ -37,7 +37,7 @@ def stamp_of(header: Any) -> int:
 
 
 def cloud_from_rows(types: Any, header: Any, rows: Rows) -> Any:
-    """Build a sensor_msgs/PointCloud2 with one point for each row."""
+    """Build a sensor_msgs/PointCloud2 with one point per row."""
     dtype = rows.dtype
     return types.PointCloud2(
         header=header, height=1, width=len(rows), fields=list(_fields(types.PointField, dtype)),
@@ -48,7 +48,7 @@ def cloud_from_rows(types: Any, header: Any, rows: Rows) -> Any:
 
 @lru_cache(maxsize=16)
 def _fields(point_field: Any, dtype: np.dtype[Any]) -> tuple[Any, ...]:
-    """Describe a dtype once: all messages share the descriptions, which nobody changes."""
+    """Return the fields of a dtype; they are cached and shared by all messages."""
     fields = []
     for name in dtype.names or ():
         assert dtype.fields is not None
@@ -60,7 +60,7 @@ def _fields(point_field: Any, dtype: np.dtype[Any]) -> tuple[Any, ...]:
 
 
 def rows_from_cloud(message: Any) -> Rows:
-    """View a sensor_msgs/PointCloud2 as a structured array; InputError where they differ."""
+    """View a sensor_msgs/PointCloud2 as a structured array; raises InputError if it is invalid."""
     names, formats, offsets = [], [], []
     order: Literal['>', '<'] = '>' if message.is_bigendian else '<'
     for field in message.fields:

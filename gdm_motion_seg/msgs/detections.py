@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``~/detections``: boxes of the bodies that move, where vision_msgs is installed."""
+"""``~/detections``: boxes of the moving bodies, if vision_msgs is installed."""
 
 from importlib import import_module
 from typing import Any
@@ -13,7 +13,7 @@ CLASS_ID = 'moving'
 
 
 def vision_messages() -> Any | None:
-    """Return the module ``vision_msgs.msg``; None where it is not installed."""
+    """Return the module ``vision_msgs.msg``; None if it is not installed."""
     try:
         return import_module('vision_msgs.msg')
     except ImportError:
@@ -27,11 +27,11 @@ def detections_array(vision: Any, header: Any, result: FrameResult) -> Any:
     Parameters
     ----------
     vision :
-        The module of the message classes.
+        The module with the message classes.
     header :
         Stamp and frame of the newer image.
     result :
-        The answer; its world is no detection.
+        The result; the world is not a detection.
 
     """
     array = vision.Detection2DArray()

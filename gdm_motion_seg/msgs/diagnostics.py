@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``/diagnostics``: how a component is, in a sentence and in numbers."""
+"""``/diagnostics``: the status of components, with a message and values."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ OK, WARN, ERROR, STALE = range(4)
 
 @dataclass(frozen=True)
 class Health:
-    """How one component is."""
+    """The status of one component."""
 
     name: str
     level: int

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Image messages to arrays, and back.
+Conversion between image messages and arrays.
 
-Every message is checked before a byte of it is read: a header that contradicts its data raises an
+Every message is checked before its data are read: a header that contradicts the data raises an
 InputError with the reason. The result is always grey (height, width) or BGR (height, width, 3),
-8-bit or 16-bit as the camera sends it; where the message already holds that, it is a view of the
-message and nothing is copied.
+with 8 or 16 bits as in the message. If the message already has that form, the result is a view and
+nothing is copied.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 ImageArray = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
 
 MAX_PIXELS = TrackingConfig.max_image_pixels
-"""Default limit of an image's size."""
+"""Default limit of the image size in pixels."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class _Encoding:
     dtype: type
     channels: int
     to_bgr: int | None = None
-    """OpenCV's colour conversion; None where the pixels are grey or BGR already."""
+    """Colour conversion code of OpenCV; None if the pixels are grey or BGR already."""
 
 
 def _encodings() -> dict[str, _Encoding]:
@@ -46,7 +46,7 @@ def _encodings() -> dict[str, _Encoding]:
                   f'bgra{bits}': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
                   f'{bits}UC4': _Encoding(dtype, 4, cv2.COLOR_BGRA2BGR),
                   f'rgba{bits}': _Encoding(dtype, 4, cv2.COLOR_RGBA2BGR)}
-        # ROS names a pattern by its first two rows, OpenCV by the second from its second pixel on.
+        # ROS names a Bayer pattern from its first pixel on, OpenCV from row 1 and column 1 on.
         for ros, opencv in (('rggb', 'BG'), ('bggr', 'RG'), ('gbrg', 'GR'), ('grbg', 'GB')):
             code = getattr(cv2, f'COLOR_Bayer{opencv}2BGR')
             table[f'bayer_{ros}{bits}'] = _Encoding(dtype, 1, code)
@@ -58,21 +58,21 @@ def _encodings() -> dict[str, _Encoding]:
 
 
 ENCODINGS = _encodings()
-"""The encodings of sensor_msgs/Image that can be read."""
+"""The supported encodings of sensor_msgs/Image."""
 
 
 def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True) -> ImageArray:
     """
-    Read a sensor_msgs/Image as grey or BGR.
+    Convert a sensor_msgs/Image to grey or BGR.
 
     Parameters
     ----------
     message
-        The message; of any implementation.
+        The message, of ROS 2 or of rosbags.
     max_pixels
         Larger images are refused.
     bridge
-        Whether to use cv_bridge where it is installed; the result is the same.
+        Whether to use cv_bridge if it is installed; the result is the same.
 
     """
     encoding = _check_layout(message, max_pixels)
@@ -84,7 +84,7 @@ def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True
 
 
 def _check_layout(message: Any, max_pixels: int) -> _Encoding:
-    """Return the encoding if the header fits the data."""
+    """Return the encoding; raises InputError if the header contradicts the data."""
     width, height, step = int(message.width), int(message.height), int(message.step)
     if width == 0 or height == 0:
         raise InputError(f'the image is empty ({width} x {height} pixels)')
@@ -108,7 +108,7 @@ def _check_layout(message: Any, max_pixels: int) -> _Encoding:
 
 
 def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
-    """View the data as pixels in the machine's byte order, whatever the padding of the rows."""
+    """View the data as pixels in native byte order, without the padding of rows."""
     dtype = np.dtype(encoding.dtype).newbyteorder('>' if message.is_bigendian else '<')
     shape: tuple[int, ...] = (int(message.height), int(message.width))
     strides: tuple[int, ...] = (int(message.step), dtype.itemsize * encoding.channels)
@@ -125,15 +125,15 @@ def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:
 
 
 def _quoted(text: str, limit: int = 40) -> str:
-    """Quote what a stranger sent, without its line breaks and not endlessly."""
+    """Quote text from a message, shortened and without line breaks."""
     return repr(text if len(text) <= limit else text[:limit] + '...')
 
 
 def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     """
-    Read a sensor_msgs/CompressedImage (JPEG or PNG) as 8-bit grey or BGR.
+    Convert a sensor_msgs/CompressedImage (JPEG or PNG) to 8-bit grey or BGR.
 
-    The file's own header is checked first, so that a small message cannot ask for much memory or
+    The header of the file is checked first, so that a small message cannot use much memory or
     time.
     """
     from gdm_motion_seg.decoding import decode  # a camera of raw images does not need it

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``~/keypoints``: one row for each track of a frame."""
+"""``~/keypoints``: one row per track of a frame."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ KEYPOINT = np.dtype([
     ('u', np.float32), ('v', np.float32), ('u_prev', np.float32), ('v_prev', np.float32),
     ('label', np.int32), ('track_id', np.uint32), ('residual', np.float32),
     ('moving', np.float32), ('rgb', np.float32)])
-"""The fields of a keypoint (docs/ros.md says what each one means); none of them is ever NaN."""
+"""The fields of a keypoint, described in docs/ros.md; none of them is ever NaN."""
 
 MAX_RAY = 1e6
 NO_RESIDUAL = -1.0
-"""``residual`` of a point for which there is no motion to measure the distance to."""
+"""``residual`` of a point if there is no motion."""
 
 
 def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
-    """Fill one row for each correspondence; ``rays`` are the (N, 3) directions x, y, 1."""
+    """Return one row per correspondence; ``rays`` are the (N, 3) directions x, y, 1."""
     pair, segmentation = result.correspondences, result.segmentation
     rows = np.zeros(len(pair), KEYPOINT)
     rows['x'], rows['y'], rows['z'] = known_rays(rays).T
@@ -41,8 +41,8 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
 
 
 def known_rays(rays: FloatArray) -> FloatArray:
-    """Return the rays, zero for pixels that the lens model cannot map."""
-    # Beyond that, a float32 overflows.
+    """Return the rays; zero for pixels outside the domain of the lens model."""
+    # Larger values overflow a float32.
     return np.where((np.abs(rays) < MAX_RAY).all(axis=1, keepdims=True), rays, 0.0)
 
 
@@ -51,7 +51,7 @@ def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
     wanted = np.unique(ids)
     colours = map(motion_rgb, wanted.tolist())
     bits = np.array([r << 16 | g << 8 | b for r, g, b in colours], np.uint32)
-    # Faster than the inverse of np.unique, which sorts the ids a second time with their places.
+    # Faster than np.unique with return_inverse, which sorts the ids twice.
     return bits[np.searchsorted(wanted, ids)].view(np.float32)
 
 

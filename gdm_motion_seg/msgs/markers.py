@@ -4,8 +4,8 @@
 """
 ``~/markers``: an outline, some flow lines and a name for each body, at depth 1 of the camera.
 
-The tracks themselves are in ``~/keypoints``, whose points a viewer draws in the same colours. A
-line for every track would take longer to build than the answer itself.
+The tracks are in ``~/keypoints``, whose points have the same colours. A line for every track would
+take longer to build than the result itself.
 """
 
 from copy import copy
@@ -26,9 +26,9 @@ LINE_WIDTH = 0.003
 OUTLINE_WIDTH = 0.006
 TEXT_HEIGHT = 0.04
 SPACE_WIDTH = 0.02
-"""Width of a space in a text; RViz takes that of a letter 1 m high where it is not given."""
+"""Width of a space in a text; without it RViz uses that of a letter 1 m high."""
 FLOW_LINES = 8
-"""Largest number of tracks of a body whose flow is drawn; they are spread over its tracks."""
+"""Largest number of flow lines of a body; they are spread over its tracks."""
 
 
 def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray,
@@ -36,10 +36,10 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     """
     Build the visualization_msgs/MarkerArray.
 
-    Its first marker removes everything that was drawn before. RViz limits that to one namespace
-    where ns is not empty, and calls two markers with the same ns and id an error.
+    The first marker removes everything that was drawn before. If its ns is not empty, RViz removes
+    that namespace only. RViz reports two markers with the same ns and id as an error.
     """
-    # A pixel that the lens model cannot map has no place in space.
+    # A pixel outside the domain of the lens model has no ray.
     placed = np.asarray(np.isfinite(rays + previous_rays).all(axis=1))
     make = _MarkerMaker(types, header)
     markers = [make('', 0, types.Marker.DELETEALL)]
@@ -51,7 +51,7 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
 
 
 def body_text(body: Motion) -> str:
-    """Return the name of a body: its id, how sure it is that it moves, and its size."""
+    """Return the text of a body: its id, probability of moving, and number of points."""
     return f'{body.id}: {100 * body.moving:.0f} % moving, {body.count} points'
 
 
@@ -78,7 +78,7 @@ def _body_markers(make: '_MarkerMaker', body: Motion, now: FloatArray, before: F
 
 
 class _MarkerMaker:
-    """Makes markers as copies of one that has every field, which takes a tenth of the time."""
+    """Makes markers as copies of a complete one, which takes a tenth of the time."""
 
     def __init__(self, types: Any, header: Any) -> None:
         self.types, self._header = types, header
@@ -88,7 +88,7 @@ class _MarkerMaker:
                  scale: tuple[float, float, float] = (0.0, 0.0, 0.0),
                  points: FloatArray | None = None,
                  position: tuple[float, float, float] | None = None, text: str = '') -> Any:
-        """Build a marker in the colour of the motion whose id it has."""
+        """Build a marker with the id and the colour of a motion."""
         types, marker = self.types, copy(self._blank)
         marker.header, marker.ns, marker.id = self._header, ns, marker_id
         marker.type, marker.action, marker.text = kind, action, text

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``~/motions``: one row for each motion of a frame."""
+"""``~/motions``: one row per motion of a frame."""
 
 from math import isfinite
 from typing import Any
@@ -26,11 +26,11 @@ MOTION = np.dtype([
     ('rotation_error_deg', np.float32), ('direction_error_deg', np.float32),
     ('has_contact', np.uint32), ('contact_s', np.float32), ('contact_error_s', np.float32)],
     align=True)
-"""The fields of a motion; docs/ros.md says what each one means. None of them is ever NaN."""
+"""The fields of a motion, described in docs/ros.md; none of them is ever NaN."""
 
 
 def motion_rows(result: FrameResult, camera: Camera | None = None) -> Rows:
-    """Fill one row for each motion; poses only where the camera is calibrated."""
+    """Return one row per motion; poses only if the camera is calibrated."""
     seconds = (result.stamp - result.previous_stamp) / 1e9
     rows = np.zeros(len(result.motions), MOTION)
     for row, motion in zip(rows, result.motions):
@@ -47,7 +47,7 @@ def motion_rows(result: FrameResult, camera: Camera | None = None) -> Rows:
 
 
 def _fill_pose(row: Any, motion: Motion, result: FrameResult, camera: Camera | None) -> None:
-    """Fill pose and time to contact with their errors; flags say whether there are any."""
+    """Fill pose and time to contact with their errors, and the flags that say if they exist."""
     points = result.correspondences if result.undistorted is None else result.undistorted
     if camera is not None and not camera.is_guess:
         pose = motion_pose(motion, points, camera.matrix)

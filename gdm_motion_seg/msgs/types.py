@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Which classes a message is built from: those of ROS 2 on a robot, those of rosbags without ROS.
+The message classes: those of ROS 2, or those of rosbags without ROS.
 
-Both have the same fields under the same names, so that one builder serves both and the serialised
-bytes are the same. They differ in how octets are held and in that rosbags wants every field given;
-:class:`MessageTypes` hides the first, and the builders give every field.
+Both have the same fields with the same names, so the same code builds both, and the serialised
+bytes are the same. They differ in the type of ``uint8[]`` and ``byte`` fields, which
+:class:`MessageTypes` hides. rosbags also has no default values, so the code sets every field.
 """
 
 from collections.abc import Callable
@@ -32,16 +32,16 @@ _MESSAGES = (
 @dataclass(frozen=True, eq=False)
 class MessageTypes:
     """
-    The message classes of one implementation, and how it holds ``uint8[]`` and ``byte``.
+    The message classes of one implementation, and its types of ``uint8[]`` and ``byte`` fields.
 
-    There is one instance for each, which can be the key of a cache.
+    There is one instance per implementation, which can be the key of a cache.
     """
 
     classes: dict[str, Any]
     octets: Callable[[Any], Any]
-    """Turns any contiguous buffer into the value of a ``uint8[]`` field."""
+    """Converts a contiguous buffer to the value of a ``uint8[]`` field."""
     byte: Callable[[int], Any]
-    """Turns a small number into the value of a ``byte`` field."""
+    """Converts a small number to the value of a ``byte`` field."""
 
     def __getattr__(self, name: str) -> Any:
         """Return the message class of that name, for instance ``PointCloud2``."""
@@ -53,11 +53,11 @@ class MessageTypes:
 
 @lru_cache(maxsize=1)
 def ros_types() -> MessageTypes:
-    """Return the classes that ROS 2 generated; needs ROS 2 (a robot's, or the wheels)."""
+    """Return the message classes of ROS 2, which must be installed."""
     from array import array
 
     def octets(buffer: Any) -> Any:
-        # rclpy copies an array.array at once and everything else element by element.
+        # rclpy copies an array.array as a block, and anything else element by element.
         value = array('B')
         value.frombytes(buffer)
         return value
@@ -69,14 +69,14 @@ def ros_types() -> MessageTypes:
             classes[name] = getattr(import_module(f'{package}.msg'), name)
         except ImportError:
             raise MissingDependencyError(
-                f'the messages of {package} are not installed: source a ROS 2 set-up, or '
+                f'the messages of {package} are not installed: source a ROS 2 setup file, or '
                 "pip install 'gdm_motion_seg[jazzy]'") from None
     return MessageTypes(classes, octets, lambda number: bytes([number]))
 
 
 @lru_cache(maxsize=1)
 def rosbags_types() -> MessageTypes:
-    """Return the classes of the rosbags package; needs no ROS."""
+    """Return the message classes of rosbags, without ROS."""
     import numpy as np
     from rosbags.typesys import get_typestore, Stores
 

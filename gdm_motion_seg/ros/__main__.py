@@ -4,10 +4,10 @@
 """
 The executable ``motion_seg_node``.
 
-While libraries are loaded there is nothing to put in order, and a library may hold Python's lock
-for long (OpenBLAS for ever, where memory is short). So until the node has handlers of its own a
-signal ends the process at once, without the traceback of Python's handler for SIGINT. This
-comes before all other imports, which take a tenth of a second where nothing is cached.
+While libraries are loaded there is nothing to clean up, and a library may hold the GIL for a long
+time (OpenBLAS forever, if memory is short). So until the node installs its handlers, a signal ends
+the process at once, without the traceback of Python's handler for SIGINT. This comes before all
+other imports, which take a tenth of a second without a cache.
 """
 
 import signal

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the node does on a machine that is too slow: fewer tracks and less effort, not fewer answers.
+Adaptation to a machine that is too slow: fewer tracks and less effort instead of dropped images.
 
 The load is the time that the slower of the two workers takes for an image, over the period of the
 camera. An image that is dropped while the load is high, or a load above 1, lowers the share of
@@ -17,23 +17,23 @@ import threading
 from typing import Literal
 
 FLOOR_TRACKS = 500
-"""Tracks that are always followed: with fewer, small bodies have none."""
+"""Smallest number of tracks: with fewer, small bodies would have none."""
 HIGH, AIM, LOW = 0.85, 0.65, 0.55
-"""Load at which the share falls, load that it is lowered for, load at which it rises."""
+"""Load above which the share falls, load to reach after a step down, load below which it rises."""
 STEEPEST, GENTLEST = 0.5, 0.9
-"""Factors of one step down: the time has a part that does not depend on the number of tracks."""
+"""Limits of the factor of one step down: part of the time does not depend on the tracks."""
 RISE = 1.15
 """Factor of one step up: LOW x RISE is still below HIGH."""
 RECENT = 15
 """Images over which times are averaged."""
 FEWEST = 6
-"""Images after a change from which on it is judged."""
+"""Number of images after a change before its effect is judged."""
 PATIENCE = 90
-"""Images between a change and a step up: 3 s of a usual camera."""
+"""Number of images between a change and a step up: 3 s at 30 Hz."""
 ARRIVALS = 60
-"""Arrivals from which the period is estimated."""
+"""Number of arrivals from which the period is estimated."""
 QUANTILE = 0.25
-"""Quantile of the steps between stamps that is the period: lost images make steps longer."""
+"""The period is this quantile of the steps between stamps: lost images make steps longer."""
 
 Stage = Literal['track', 'answer']
 
@@ -52,13 +52,13 @@ class Pace:
 
 class Adaptation:
     """
-    Decides which share of the tracks and of the effort the machine can bear.
+    Decides which share of the tracks and of the effort the machine can process in time.
 
-    Any thread may call any method. Nothing in here reads a clock.
+    The methods are thread-safe. None of them reads a clock.
     """
 
     def __init__(self) -> None:
-        """Begin with everything."""
+        """Begin with a share of 1."""
         self._lock = threading.Lock()
         self._share, self._floor = 1.0, 1.0
         self._arrivals: deque[tuple[int, float]] = deque(maxlen=ARRIVALS)
@@ -71,7 +71,7 @@ class Adaptation:
         self._since_change = 0
 
     def reset(self) -> None:
-        """Begin anew: settings have changed, or the feature is off."""
+        """Begin again, because settings changed or the feature is off."""
         with self._lock:
             self._share = 1.0
             self._arrivals.clear()
@@ -86,9 +86,9 @@ class Adaptation:
         stamp : int
             Time in its header, in nanoseconds.
         at : float
-            When it came, in seconds.
+            Time of its arrival, in seconds.
         dropped : bool
-            Whether an older image was dropped for it.
+            Whether an older image was dropped because of it.
 
         """
         with self._lock:
@@ -109,7 +109,7 @@ class Adaptation:
             self._since_change += stage == 'track'
 
     def pace(self) -> Pace:
-        """Return the state for people to see."""
+        """Return the present state for the diagnostics."""
         with self._lock:
             load = self._load()
             return Pace(self._share, load, self._share <= self._floor and load > 1.0)
@@ -132,22 +132,22 @@ class Adaptation:
             return self._share
 
     def _load(self) -> float:
-        """Return the load; 0 while too little is known."""
+        """Return the load; 0 if there are too few measurements."""
         period = self._period()
         if not period or min(map(len, self._times.values())) < FEWEST:
             return 0.0
         return max(map(_mean_without_slowest, self._times.values())) / period
 
     def _period(self) -> float:
-        """Return the camera's period in seconds of this machine; 0 while it is not known."""
+        """Return the camera's period by the clock of this machine; 0 if it is not known yet."""
         if len(self._arrivals) < FEWEST:
             return 0.0
         (first, begin), (last, end) = self._arrivals[0], self._arrivals[-1]
         steps = sorted(b - a for (a, _), (b, _) in pairwise(self._arrivals))
-        # A bag that is played faster or slower has stamps at another rate than its arrivals.
+        # If a bag is played at another speed, the rates of stamps and of arrivals differ.
         return steps[int(QUANTILE * len(steps))] * (end - begin) / (last - first)
 
 
 def _mean_without_slowest(times: deque[float]) -> float:
-    """Return the mean without the largest value: a single hiccup is no lack of speed."""
+    """Return the mean without the largest value, so that one slow image does not count."""
     return (sum(times) - max(times)) / (len(times) - 1)

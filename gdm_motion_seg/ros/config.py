@@ -29,8 +29,8 @@ class NodeConfig(PipelineConfig):
         True, 'Whether to use camera_info, for rays, poses and the correction of lens distortion.',
         runtime=False)
     adapt: bool = setting(
-        True, 'Whether fewer tracks are followed, at least 500, and less effort is made while the '
-        'machine is too slow for the rate of the images.')
+        True, 'Whether the number of tracks (at least 500) and the effort are reduced if the '
+        'machine is too slow for the image rate.')
     drawing_rate_hz: float = setting(
         15.0, 'Highest rate of ~/markers and ~/debug_image; the other outputs do not wait for '
         'them.', low=0.1, high=1000.0, unit='Hz',
@@ -48,7 +48,7 @@ class NodeConfig(PipelineConfig):
         5.0, 'The diagnostics report a problem after this time without an image, or without an '
         'answer while images arrive.', low=0.5, high=3600.0, unit='s', advanced=True)
     seed: int = setting(
-        0, 'Seed of every random step: same images, same answers.', low=0, high=1_000_000_000,
+        0, 'Seed of all random numbers.', low=0, high=1_000_000_000,
         runtime=False, advanced=True)
 
     def __post_init__(self) -> None:

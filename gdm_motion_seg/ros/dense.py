@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's dense outputs: masks and instances are made only while somebody subscribes."""
+"""The node's dense outputs, masks and instances; they are made only if subscribed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,13 +24,13 @@ class DenseOutputs:
 
     def __init__(self, types: MessageTypes, wanted: Callable[[str], bool],
                  publish: Callable[[str, Any], None]) -> None:
-        """Send messages of these types to where they are wanted."""
+        """Build messages of these types and publish them to these outputs."""
         self._types, self._wanted, self._publish = types, wanted, publish
         self._masks = MotionMasks()
 
     def publish(self, image: npt.NDArray[np.generic], result: FrameResult, header: Any,
                 config: NodeConfig) -> npt.NDArray[np.int32] | None:
-        """Make and send what somebody listens to; returns the instances if they were made."""
+        """Make and publish the subscribed outputs; returns the instances if they were made."""
         mask, instances = self._wanted(MASK), self._wanted(INSTANCES)
         if not mask and not instances:
             return None

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What people look at: markers and pictures, made beside the path from image to keypoints.
+Markers and overlay images, made in a separate thread.
 
-A thread of its own draws, encodes and publishes at a rate of its own; of the frames that come
-meanwhile the newest wins. So a viewer never makes an answer wait.
+The thread draws, encodes and publishes at its own rate and always takes the newest frame. So a
+viewer never delays keypoints and motions.
 """
 
 from collections.abc import Callable
@@ -29,14 +29,14 @@ MARKERS = 'markers'
 DEBUG_IMAGE = 'debug_image'
 DEBUG_COMPRESSED = 'debug_image/compressed'
 DRAWN = (MARKERS, DEBUG_IMAGE, DEBUG_COMPRESSED)
-"""The outputs that are made here."""
+"""The outputs of this module."""
 MAX_SHARE = 0.2
-"""Largest share of the time that is spent on drawing. On a machine that is too slow for both, the
-pictures become fewer, not the answers."""
+"""Largest share of the time for drawing. A machine that is too slow for both publishes fewer
+pictures, not fewer results."""
 
 
 class Outputs(Protocol):
-    """Where the messages go."""
+    """Receives the messages."""
 
     def wanted(self, name: str) -> bool:
         """Whether anybody listens to the output."""
@@ -47,7 +47,7 @@ class Outputs(Protocol):
 
 @dataclass(frozen=True)
 class Counted:
-    """Outputs whose messages are counted as ``published``."""
+    """Outputs that count their messages as ``published``."""
 
     outputs: Outputs
     count: Callable[[str], None]
@@ -64,14 +64,14 @@ class Counted:
 
 @dataclass(frozen=True)
 class Scene:
-    """A frame and its answer, to be drawn."""
+    """A frame and its result, to be drawn."""
 
     image: ImageArray
     result: FrameResult
     camera: Camera
     frame_id: str
     instances: Instances | None = None
-    """Id of the body at each pixel, where dense masks are made."""
+    """Id of the body at each pixel; None if no dense mask was made."""
 
 
 class Drawing:
@@ -79,23 +79,23 @@ class Drawing:
 
     def __init__(self, types: MessageTypes, outputs: Outputs, config: Callable[[], NodeConfig],
                  on_error: Callable[[Exception], None]) -> None:
-        """Start the thread; settings are asked for at every frame."""
+        """Start the thread; the settings are read for every frame."""
         self._types, self._outputs, self._config = types, outputs, config
         self._stopped = threading.Event()
         self._worker = NewestWins(self._draw_in_time, on_error, 'motion_seg_draw')
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody looks."""
+        """Whether any of the outputs has a subscriber."""
         return any(self._outputs.wanted(name) for name in DRAWN)
 
     def put(self, scene: Scene) -> None:
-        """Draw a scene soon, unless a newer one comes before."""
+        """Queue a scene; it is dropped if a newer one comes before it is drawn."""
         if self.wanted:
             self._worker.put(scene)
 
     def stop(self, timeout: float) -> bool:
-        """Finish what is being drawn; returns False if that took too long."""
+        """Finish the present drawing and end the thread; returns False on a timeout."""
         self._stopped.set()
         return self._worker.stop(timeout)
 
@@ -107,12 +107,12 @@ class Drawing:
 
 
 def pause(took: float, rate_hz: float) -> float:
-    """Return how long to wait after a drawing: for the rate, and so that answers go first."""
+    """Return the pause after a drawing that keeps to the rate and to the share of the time."""
     return max(1.0 / rate_hz - took, took / MAX_SHARE - took)
 
 
 def draw(scene: Scene, types: MessageTypes, outputs: Outputs, jpeg_quality: int) -> None:
-    """Make and publish every output of a scene that somebody wants."""
+    """Make and publish every output of a scene that has a subscriber."""
     result, wanted, publish = scene.result, outputs.wanted, outputs.publish
     header = header_of(types, result.stamp, scene.frame_id)
     if wanted(MARKERS):

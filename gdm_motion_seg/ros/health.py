@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the diagnostics say, from what was measured; no rclpy in here."""
+"""The diagnostics, made from the measurements; this module does not use rclpy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,38 +11,38 @@ from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.measurements import Snapshot
 
 LISTENERS = 'listeners of '
-"""How the keys begin that tell how many subscribers an output has."""
+"""Prefix of the keys with the number of subscribers of each output."""
 MAX_OTHERS = 8
-"""Topics that are named where nobody publishes on the wanted one."""
+"""Largest number of other image topics that are listed if the configured one has no publisher."""
 RECENT_S = 5.0
-"""A problem keeps the level at WARN for so long, so that a person or a monitor sees it."""
+"""Time for which a problem keeps the level at WARN, so that a person or a monitor sees it."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is known about the other end of the image topic."""
+    """What is known about the publishers of the image topic."""
 
     topic: str
     publishers: int
     mismatch: str = ''
-    """Why a publisher's images cannot come through; empty if they can."""
+    """Why the images of a publisher cannot be received; empty if they can."""
     others: tuple[str, ...] = ()
     """Other topics on which images of the wanted type are published."""
 
     @property
-    def nobody(self) -> str:
-        """Say that nobody publishes, and where there are images."""
+    def no_publisher(self) -> str:
+        """Return a sentence that the topic has no publisher, with the image topics that exist."""
         if not self.others:
-            return f'nobody publishes on {self.topic}'
+            return f'{self.topic} has no publisher'
         more = ', ...' if len(self.others) > MAX_OTHERS else ''
-        return (f'nobody publishes on {self.topic}; there are images on '
+        return (f'{self.topic} has no publisher; there are images on '
                 f'{", ".join(self.others[:MAX_OTHERS])}{more}')
 
 
 def input_health(node: str, state: str, active_for: float, source: Source, snapshot: Snapshot,
                  patience: float) -> Health:
     """
-    Tell how the images come.
+    Return the status of the input.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def input_health(node: str, state: str, active_for: float, source: Source, snaps
     state
         Its state in the life cycle.
     active_for
-        For how many seconds it has been active; 0 if it is not.
+        Time since its activation in seconds; 0 if it is not active.
     source
-        The other end of the image topic.
+        The publishers of the image topic.
     snapshot
         The measurements.
     patience
-        After how many seconds the lack of images is worth a warning.
+        Time without images, in seconds, after which the status is a warning.
 
     """
     level, message = _input_level(state, active_for, source, snapshot, patience)
@@ -77,8 +77,8 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
         return ERROR, source.mismatch
     if silence > patience:
         if source.publishers == 0:
-            return WARN, source.nobody
-        return WARN, f'no image on {source.topic} for {silence:.0f} s, though somebody publishes'
+            return WARN, source.no_publisher
+        return WARN, f'no image on {source.topic} for {silence:.0f} s, although it has a publisher'
     if snapshot.since_input is None:
         return OK, f'waiting for the first image on {source.topic}'
     return OK, f'{snapshot.input_rate:.1f} images a second'
@@ -88,7 +88,7 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
                   listeners: Mapping[str, int], busy: str = '',
                   pace: Pace = Pace()) -> Health:
     """
-    Tell how the answers go out.
+    Return the status of the output.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
     snapshot
         The measurements.
     patience
-        Seconds after which the watchdog reports that nothing is answered.
+        Time without results, in seconds, after which the status is an error.
     listeners
         Number of subscribers of each output.
     busy
-        What is being waited for; empty if nothing.
+        What the node waits for, such as the compiler; empty if nothing.
     pace
-        How much the machine can bear.
+        State of the adaptation to a slow machine.
 
     """
     level, message = _output_level(state, snapshot, patience, busy, pace)
@@ -141,8 +141,8 @@ def _output_level(state: str, snapshot: Snapshot, patience: float, busy: str,
         return OK, 'no frame answered yet'
     if pace.at_floor:
         return WARN, (f'the machine is too slow: an image takes {pace.load:.1f} periods of the '
-                      'camera, and no more tracks can be left out')
+                      'camera, and the number of tracks cannot be reduced further')
     if pace.share < 1.0:
         return OK, (f'{snapshot.motions} motions of {snapshot.tracks} tracks; {pace.share:.0%} '
-                    'of the tracks and of the effort, to hold the rate of the images')
+                    'of the tracks and of the effort, to keep up with the images')
     return OK, snapshot.note or f'{snapshot.motions} motions of {snapshot.tracks} tracks'

@@ -1,23 +1,22 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One heap for several threads, so that what one frees another uses again."""
+"""Heaps that several threads share, so that one thread reuses what another has freed."""
 
 import ctypes
 
 M_ARENA_MAX = -8
-"""Of glibc's malloc.h."""
+"""Constant of glibc's malloc.h."""
 ARENAS = 2
-"""Heaps of a process: one for the thread that computes, one for those that receive and send."""
+"""Number of heaps: one for the thread that computes, one for those that receive and send."""
 
 
 def share_heaps() -> bool:
     """
-    Let threads share heaps; returns False where there is no glibc. Call it before threads start.
+    Let threads share heaps; returns False without glibc. Call it before threads start.
 
-    By itself glibc gives threads heaps of their own, up to eight for each core, and keeps in each
-    of them what was freed there. The middleware, OpenCV and the node have more than twenty
-    threads, through which images pass.
+    By default glibc makes up to eight heaps per core, and each keeps its freed memory. The
+    middleware, OpenCV and the node have more than twenty threads that handle images.
     """
     try:
         return bool(ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Listens to a running node, for a viewer: what it answers, and its pictures as they come."""
+"""Receives the results and the overlay images of a running node, for a viewer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,37 +25,37 @@ from gdm_motion_seg.ros.measurements import MAX_AGE_S
 
 QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST,
                  reliability=ReliabilityPolicy.BEST_EFFORT)
-"""Best effort: a viewer that is slow must not make the node wait."""
+"""Best effort, so that a slow viewer does not delay the node."""
 FIND_S = 10.0
-"""How long the node may take to be found."""
+"""Time limit for the discovery of the node."""
 PICTURE_S = 1.0
-"""An answer waits so long for its picture, which the node draws at a rate of its own."""
+"""Time for which a result waits for its picture, which the node draws at its own rate."""
 POLL_S = 0.1
 WAITING = 300
-"""Answers that may wait for pictures at once."""
+"""Largest number of results that wait for pictures."""
 TOPICS = {'keypoints': PointCloud2, 'motions': PointCloud2,
           'debug_image/compressed': CompressedImage}
 
 
 @dataclass
 class NodeFrame:
-    """What a node says about one image."""
+    """The messages of a node about one image."""
 
     stamp: int
     arrived: float
-    """When its first message came (time.monotonic)."""
+    """Arrival of its first message (time.monotonic)."""
     age_s: float
-    """How old the image was then, by this machine's clock; NaN if the clocks differ."""
+    """Age of the image at that time, by this machine's clock; NaN if the clocks differ."""
     keypoints: Rows | None = None
     motions: Rows | None = None
     jpeg: bytes = b''
-    """The overlay; empty for most frames, because it comes at a rate of its own."""
+    """The overlay; empty for most frames, because it is published at a lower rate."""
     size: tuple[int, int] = (0, 0)
     """Width and height of the overlay."""
 
     @property
     def answered(self) -> bool:
-        """Whether keypoints and motions have come."""
+        """Whether keypoints and motions have arrived."""
         return self.keypoints is not None and self.motions is not None
 
 
@@ -63,7 +63,7 @@ class NodeListener:
     """Subscribes to the outputs of a node; use it in a ``with`` statement."""
 
     def __init__(self, name: str) -> None:
-        """Look for the node; InputError if nobody publishes its topics."""
+        """Find the node; raises InputError if its topics have no publisher."""
         self.name = '/' + name.strip('/')
         self._arrivals: Queue[tuple[str, Any, float]] = Queue(maxsize=WAITING)
         self._context = Context()
@@ -77,7 +77,7 @@ class NodeListener:
         self._thread.start()
         if not self._found():
             self.close()
-            raise InputError(f'nobody publishes {self.name}/motions: is the node running, and in '
+            raise InputError(f'{self.name}/motions has no publisher: is the node running, and in '
                              'the same ROS_DOMAIN_ID?')
 
     def __enter__(self) -> 'NodeListener':
@@ -97,7 +97,7 @@ class NodeListener:
         self._context.try_shutdown()
 
     def frames(self) -> Iterator[NodeFrame]:
-        """Yield the answers in the order in which they came, without end."""
+        """Yield the results in order of arrival, until the listener is closed."""
         waiting: dict[int, NodeFrame] = {}
         while True:
             try:
@@ -106,7 +106,7 @@ class NodeListener:
                 _put(frame, topic, message)
             except Empty:
                 pass
-            except InputError:  # one bad message is not the end
+            except InputError:  # skip a bad message
                 continue
             yield from _ready(waiting, time.monotonic())
 
@@ -151,8 +151,8 @@ def _put(frame: NodeFrame, topic: str, message: Any) -> None:
 
 
 def _ready(waiting: dict[int, NodeFrame], now: float) -> Iterator[NodeFrame]:
-    """Take out what need not wait: up to the newest picture, and what has waited too long."""
-    # In the order of arrival: the stamps of a recording that is played again jump back.
+    """Remove and return the frames up to the newest picture, and those that waited too long."""
+    # In order of arrival: stamps jump back when a recording is played again.
     stamps = list(waiting)
     pictured = max((i for i, stamp in enumerate(stamps)
                     if waiting[stamp].jpeg and waiting[stamp].answered), default=-1)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node from the start of its process to the end."""
+"""Start, run and end of the node in its process."""
 
 import atexit
 import os
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from gdm_motion_seg.ros.node import MotionSegNode
 
 END_WITHIN_S = 1.2
-"""After a signal the process ends within this time, even during a solve."""
+"""After a signal the process ends within this time, even during a segmentation."""
 LET_FINISH_S = 0.5
-"""How long the frame that is being worked on may still take then."""
+"""Time that the frame in progress may still take after a signal."""
 DONE, WRONG = 0, 2
 NO_MEMORY = 'there is not enough memory'
 HEADROOM_BYTES = 700_000_000
-"""Address space that the middleware and the compiler take after the import; both hang or abort
-where it is limited (prlimit --as) to less."""
+"""Address space that the middleware and the compiler need after the import; with a lower limit
+(prlimit --as) both hang or abort."""
 
 
 def main(args: list[str] | None = None) -> int:
@@ -41,8 +41,8 @@ def main(args: list[str] | None = None) -> int:
     wake_up = _WakeUp()
     wake_up.on_signals(signal.SIGINT, signal.SIGTERM)
     life = _Life(args, wake_up)
-    # The main thread only waits: Python runs signal handlers there, and a wait within the
-    # middleware or a solve would hold them back.
+    # The main thread only waits: Python runs signal handlers in it, and a call into the middleware
+    # or a segmentation would delay them.
     try:
         threading.Thread(target=life.run, name='executor', daemon=True).start()
     except RuntimeError:  # can't start new thread
@@ -50,18 +50,18 @@ def main(args: list[str] | None = None) -> int:
         return WRONG
     wake_up.wait()
     life.stop.set()
-    # The executor has a moment to shut down in order.
+    # The executor gets a moment to shut down cleanly.
     _leave(life.code, in_order=life.ended.wait(END_WITHIN_S))
 
 
 def _load() -> str:
-    """Import what takes time; returns a sentence if that is not possible."""
+    """Import the slow modules; returns a sentence if that fails."""
     try:
         import rclpy  # noqa: F401
 
         import gdm_motion_seg.ros.node  # noqa: F401
     except ModuleNotFoundError as error:
-        return (f'it needs ROS 2 ({error}): source its set-up, or '
+        return (f'ROS 2 is not available ({error}): source its setup file, or '
                 "pip install 'gdm_motion_seg[jazzy]'")
     except MemoryError:
         return NO_MEMORY
@@ -74,7 +74,7 @@ def _load() -> str:
 
 
 def _address_space() -> int:
-    """Return the address space that the process has now, in bytes."""
+    """Return the address space of this process in bytes."""
     with open('/proc/self/statm', encoding='ascii') as file:
         return int(file.read().split()[0]) * resource.getpagesize()
 
@@ -90,10 +90,10 @@ def _one_line(error: Exception) -> str:
 
 def _leave(code: int, in_order: bool) -> NoReturn:
     """
-    End the process now, without the interpreter's own end.
+    End the process now, without the shutdown of the interpreter.
 
-    A solve or a compilation may still be running in a thread that cannot be interrupted. And even
-    where all is in order, unloading everything takes a second on a busy machine, for nothing.
+    A segmentation or a compilation may still run in a thread that cannot be interrupted. Even if
+    not, the shutdown of the interpreter takes a second on a busy machine and has no use.
     """
     if in_order:
         atexit._run_exitfuncs()
@@ -101,19 +101,18 @@ def _leave(code: int, in_order: bool) -> NoReturn:
         try:
             stream.flush()
         except OSError:
-            pass  # the reader is gone
+            pass  # the reader has closed the pipe
     os._exit(code)
 
 
 class _WakeUp:
     """
-    Wakes up a waiting thread, also from a signal that arrives in any thread at any moment.
+    Wakes up the main thread, also on a signal that arrives in any other thread.
 
-    A Python handler runs in the main thread, but not while that waits in the kernel for something
-    else than the signal, and a signal that hits another thread does not wake it. So the signal
-    itself writes to a pipe (``set_wakeup_fd``), on which the main thread waits.
-    ``threading.Event`` would not do in a handler, either: it takes a lock that the interrupted
-    thread may hold.
+    Python runs signal handlers in the main thread, but not while that thread waits in the kernel,
+    and a signal that another thread receives does not wake it. So the signal itself writes to a
+    pipe (``set_wakeup_fd``), on which the main thread waits. A handler cannot set a
+    ``threading.Event``: that takes a lock that the interrupted thread may hold.
     """
 
     def __init__(self) -> None:
@@ -121,7 +120,7 @@ class _WakeUp:
         os.set_blocking(self._writer, False)
 
     def on_signals(self, *numbers: int) -> None:
-        """Let signals set it; a second signal, from the terminal or from launch, has no effect."""
+        """Install handlers; a second signal, from the terminal or from launch, has no effect."""
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         for number in numbers:
             signal.signal(number, _do_nothing)
@@ -131,7 +130,7 @@ class _WakeUp:
         try:
             os.write(self._writer, b'.')
         except BlockingIOError:
-            pass  # the pipe is full: it is set
+            pass  # the pipe is full, so it is already set
 
     def wait(self) -> None:
         """Wait until it is set."""
@@ -139,11 +138,11 @@ class _WakeUp:
 
 
 def _do_nothing(number: int, frame: FrameType | None) -> None:
-    """Handle a signal in Python, so that the process does not end by it."""
+    """Do nothing, so that the signal does not end the process."""
 
 
 class _Life:
-    """The node from its beginning to its end, in a thread of its own."""
+    """Runs the node in a separate thread."""
 
     def __init__(self, args: list[str] | None, wake_up: _WakeUp) -> None:
         self._args, self._wake_up = args, wake_up
@@ -151,7 +150,7 @@ class _Life:
         self.code = DONE
 
     def run(self) -> None:
-        """Make the node and spin it until told to stop, then leave everything in order."""
+        """Make the node, spin it until ``stop`` is set, and clean up."""
         try:
             node = _make_node(self._args)
             if not self.stop.is_set():
@@ -162,7 +161,7 @@ class _Life:
             self._fail(str(error))
         except MemoryError:
             self._fail(NO_MEMORY)
-        except Exception as error:  # the middleware raises anything
+        except Exception as error:  # the middleware may raise any exception
             self._fail(_one_line(error))
         finally:
             self.ended.set()
@@ -170,7 +169,7 @@ class _Life:
 
     def _fail(self, sentence: str) -> None:
         if self.stop.is_set():
-            return  # what fails after a signal is of no interest
+            return  # errors after a signal do not matter
         self.code = WRONG
         print(f'motion_seg_node: {sentence}', file=sys.stderr)
 
@@ -201,14 +200,14 @@ def _spin(node: 'MotionSegNode', stop: threading.Event) -> None:
         except ExternalShutdownException:
             break
         except Exception as error:
-            # A callback that fails must not take the node down with it.
+            # An exception in a callback must not end the node.
             node.get_logger().error(f'a callback failed: {type(error).__name__}: {error}')
-            stop.wait(0.01)  # nor keep a processor busy, if it fails each time
+            stop.wait(0.01)  # do not use a whole core if every call fails
     executor.shutdown(timeout_sec=0.0)
 
 
 def _end(node: 'MotionSegNode') -> None:
-    """Leave the graph and the shared memory, unless a frame cannot be waited for."""
+    """Leave the graph and the shared memory, unless a frame does not end in time."""
     import rclpy
     if node.end(LET_FINISH_S):
         node.destroy_node()

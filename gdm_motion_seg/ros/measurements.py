@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node counts and measures about itself, in bounded memory."""
+"""Counters and times of the node, in bounded memory."""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -12,45 +12,45 @@ import time
 import numpy as np
 
 WINDOW = 300
-"""Rates and percentiles are of the last so many frames: ten seconds of a usual camera."""
+"""Number of frames for rates and percentiles: ten seconds at 30 Hz."""
 
 MAX_AGE_S = 600.0
-"""A stamp further from the node's clock than this is of another clock (a bag without /clock)."""
+"""A stamp that differs more from the node's clock is of another clock (a bag without /clock)."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of the counters at one moment; times are in seconds, rates in frames a second."""
+    """The state of the counters at one moment; times are in seconds, rates in Hz."""
 
     counts: dict[str, int]
     input_rate: float
     output_rate: float
     latency: tuple[float, float]
-    """Median and 95th percentile of the time from arrival to answer."""
+    """Median and 95th percentile of the time from arrival to result."""
     age: tuple[float, float]
-    """The same from the image's stamp to the answer, by the node's clock."""
+    """The same from the image's stamp to the result, by the node's clock."""
     since_input: float | None
-    """Time since the last image came; None if there was none."""
+    """Time since the last image; None if there was none."""
     since_output: float | None
-    """Time since the last answer; None if there was none."""
+    """Time since the last result; None if there was none."""
     waiting: float
-    """For how long images have come without any answer; 0 if the last one was answered."""
+    """Time since the first image without a result; 0 if the last image has one."""
     tracks: int
     motions: int
     note: str
-    """What the last answer says about itself; empty if nothing."""
+    """Reason in the last result; empty if there is none."""
     problem: str
     """The last problem; empty if there was none."""
     since_problem: float | None
     fresh_problems: int
-    """Problems since the snapshot before this one."""
+    """Number of problems since the previous snapshot."""
 
 
 class Statistics:
     """Counters that the callbacks and the worker write and the diagnostics read."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with nothing."""
+        """Begin with zeros."""
         self._clock = clock
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
@@ -79,12 +79,12 @@ class Statistics:
         self.count('dropped')
 
     def paused(self) -> None:
-        """Expect no answer to what came so far: the node does not listen any more."""
+        """Stop waiting for results, because the node is not active any more."""
         with self._lock:
             self._unanswered_since = None
 
     def answered(self, latency: float, age: float, tracks: int, motions: int, note: str) -> None:
-        """Count a frame whose result was published; the note is its result's reason."""
+        """Count a frame whose result was published; ``note`` is the reason in the result."""
         with self._lock:
             self._counts['answered'] += 1
             self._answers.append(self._clock())
@@ -102,7 +102,7 @@ class Statistics:
             self._fresh_problems += 1
 
     def count(self, name: str) -> None:
-        """Count something that is no problem."""
+        """Count an event that is not a problem."""
         with self._lock:
             self._counts[name] += 1
 
@@ -122,7 +122,7 @@ class Statistics:
 
 
 def _rate(times: deque[float], now: float) -> float:
-    """Return events a second; it falls while nothing comes."""
+    """Return the rate in Hz; it falls while no event comes."""
     if len(times) < 2:
         return 0.0
     return (len(times) - 1) / max(now - times[0], 1e-9)

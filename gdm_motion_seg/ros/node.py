@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node ``motion_seg``: images in, motions out, under a managed life cycle."""
+"""The lifecycle node ``motion_seg``: receives images, publishes motions."""
 
 from collections.abc import Callable
 from functools import partial, wraps
@@ -39,9 +39,9 @@ from gdm_motion_seg.warm_up import warm_up
 
 NODE_NAME = 'motion_seg'
 LET_FINISH_S = 1.0
-"""How long a deactivation waits for the frame that is being worked on; then it is given up."""
+"""Time that a deactivation waits for the frame in progress; after it the frame is abandoned."""
 WARN_PERIOD_S = 5.0
-"""A problem is said once in so many seconds, and stands in the diagnostics meanwhile."""
+"""Each kind of problem is logged at most once per this period."""
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -51,7 +51,7 @@ Transition = Callable[['MotionSegNode', LifecycleState], TransitionCallbackRetur
 
 
 def _reported(transition: Transition) -> Transition:
-    """Say what went wrong in a transition; rclpy turns an exception into ERROR without a word."""
+    """Log an exception in a transition; rclpy turns it into ERROR without a message."""
     @wraps(transition)
     def reporting(node: 'MotionSegNode', state: LifecycleState) -> TransitionCallbackReturn:
         try:
@@ -65,11 +65,12 @@ def _reported(transition: Transition) -> Transition:
 
 class MotionSegNode(LifecycleNode):
     """
-    A managed node around one pipeline.
+    A lifecycle node with one pipeline.
 
-    The callbacks only hand over messages. One worker decodes and tracks, another segments and
-    publishes, so that the tracker sees every image while a search takes its time; the newest wins.
-    A third draws what people look at, at a rate of its own.
+    The callbacks only pass messages on. One worker decodes and tracks, another segments and
+    publishes, so that the tracker sees every image even if a segmentation takes long. If a worker
+    is busy, a newer image replaces an older one that waits. A third worker draws the overlay and
+    the markers at a lower rate.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -98,12 +99,12 @@ class MotionSegNode(LifecycleNode):
 
     @property
     def config(self) -> NodeConfig:
-        """Return the settings as they are now."""
+        """Return the current settings."""
         return self._settings.config
 
     @property
     def image_topic(self) -> str:
-        """Return the topic that images come from, by the convention of image_transport."""
+        """Return the image topic, named by the convention of image_transport."""
         topic = str(self.resolve_topic_name('image'))
         if self.config.image_transport == 'raw' or topic.endswith('/compressed'):
             return topic
@@ -115,35 +116,35 @@ class MotionSegNode(LifecycleNode):
 
     @property
     def state(self) -> str:
-        """Return the label of the present state in the life cycle."""
+        """Return the label of the current lifecycle state."""
         return str(self._state_machine.current_state[1])
 
     async def autostart(self) -> None:
-        """Bring the node to active by itself, if its settings say so; a task of the executor."""
+        """Configure and activate the node if ``autostart`` is set; a task of the executor."""
         if not self.config.autostart:
             return
         await self._prepare()
-        # Somebody else may have been faster, or have shut the node down meanwhile.
+        # Another client may have changed the state meanwhile.
         if self.state == 'unconfigured' and self.trigger_configure() == SUCCESS:
             self.trigger_activate()
 
     async def _prepare(self) -> None:
-        """Compile and load, in another thread: services, timers and parameters go on."""
+        """Compile and load in another thread, so that services and timers keep working."""
         log, start = self.get_logger(), time.monotonic()
-        log.info('loading compiled code; on a fresh machine it is compiled first, which takes a '
-                 'minute or more')
+        log.info('loading compiled code; at the first start on a machine it is compiled, which '
+                 'takes up to a minute')
         with progress.reported(log.info, log.warning):
             try:
                 await in_thread(self, partial(warm_up, self.config))
             except MemoryError:
-                raise  # nothing would work: the process ends with a sentence
+                raise  # nothing would work: the process ends with a message
             except Exception as error:
                 log.error(f'could not compile: {type(error).__name__}: {error}')
                 return
         log.info(f'ready after {time.monotonic() - start:.1f} s')
 
     async def _change_state(self, callback: ServiceCallback, request: Any, response: Any) -> Any:
-        """Serve ``~/change_state``: compile before a configuration, refuse in a response."""
+        """Serve ``~/change_state``: compile before configuring; refuse invalid transitions."""
         wanted = request.transition
         if wanted.label == 'configure' or (
                 not wanted.label and wanted.id == TransitionId.TRANSITION_CONFIGURE):
@@ -160,7 +161,7 @@ class MotionSegNode(LifecycleNode):
 
     @_reported
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make the pipeline and the publishers; FAILURE leaves the node unconfigured."""
+        """Make the pipeline and the publishers; on FAILURE the node stays unconfigured."""
         self._statistics = Statistics()
         self._throttle = Throttle(WARN_PERIOD_S)
         self._outputs = Publishers(self)
@@ -184,7 +185,7 @@ class MotionSegNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Start the workers and subscribe."""
         assert self._outputs is not None
-        if self._processor is None:  # the last one was given up
+        if self._processor is None:  # the last one was abandoned
             self._processor = self._make_processor()
         self._processor.reset()
         self._adaptation.reset()
@@ -211,32 +212,32 @@ class MotionSegNode(LifecycleNode):
 
     @_reported
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give back the pipeline and the publishers."""
+        """Release the pipeline and the publishers."""
         self._give_back()
         return super().on_cleanup(state)
 
     @_reported
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give back everything, from any state."""
+        """Release everything, from any state."""
         self._stop()
         self._give_back()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Give back everything; SUCCESS leaves the node unconfigured, to be tried again."""
+        """Release everything; the node is then unconfigured and can be configured again."""
         self._stop()
         self._give_back()
         return SUCCESS
 
     def end(self, timeout: float) -> bool:
-        """Stop before the process ends; returns False if a worker could not finish in time."""
+        """Stop before the process ends; returns False if a worker did not finish in time."""
         finished = self._stop(timeout)
         if finished:
             self._give_back()
         return finished
 
     def destroy_node(self) -> None:
-        """Destroy everything; rclpy's own leaves the life cycle, and with it the node in DDS."""
+        """Destroy the node with its state machine, which rclpy leaves; it would stay in DDS."""
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
 
@@ -248,18 +249,18 @@ class MotionSegNode(LifecycleNode):
             self._adaptation.arrived(stamp_of(message.header), now, dropped)
 
     def _passed_over(self) -> None:
-        """Note an image that was tracked and then made room for a newer one."""
+        """Count an image that was tracked and then replaced by a newer one."""
         self._statistics.passed_over()
         self._adaptation.dropped()
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._processor is not None:
             self._processor.reset()
-        response.success, response.message = True, 'tracks and identities are forgotten'
+        response.success, response.message = True, 'tracks and ids were reset'
         return response
 
     def _make_timer(self, period: float) -> Timer:
-        # By the steady clock: diagnostics are wanted most when the clock of a bag stands still.
+        # Steady clock: diagnostics are also needed while the simulated time does not advance.
         return self.create_timer(period, self._publish_diagnostics,
                                  clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -278,15 +279,15 @@ class MotionSegNode(LifecycleNode):
         self._tell_of_no_publisher(source, active_for > patience)
 
     def _tell_of_no_publisher(self, source: Source, patient_enough: bool) -> None:
-        """Log once that nobody publishes; again after somebody did."""
+        """Log once that the image topic has no publisher; again after it had one."""
         if source.publishers:
             self._told_of_no_publisher = False
         elif patient_enough and not self._told_of_no_publisher:
             self._told_of_no_publisher = True
-            self.get_logger().warning(source.nobody)
+            self.get_logger().warning(source.no_publisher)
 
     def _source(self) -> Source:
-        """Look at the other end of the image topic."""
+        """Return the publishers of the image topic and their problems."""
         topic, requested = self.image_topic, image_qos(self.config)
         publishers = self.get_publishers_info_by_topic(topic)
         wanted = f'sensor_msgs/msg/{self._image_type.__name__}'
@@ -301,7 +302,7 @@ class MotionSegNode(LifecycleNode):
         return Source(topic, len(publishers), problem, others)
 
     def _other_topics(self, wanted: str) -> tuple[str, ...]:
-        """Return the topics of a type that somebody else publishes."""
+        """Return the topics of a type that other nodes publish."""
         own = self.get_fully_qualified_name() + '/'
         return tuple(sorted(
             name for name, types in self.get_topic_names_and_types()
@@ -311,7 +312,7 @@ class MotionSegNode(LifecycleNode):
         if self._diagnostics_timer.timer_period_ns != round(config.diagnostics_period_s * 1e9):
             self.destroy_timer(self._diagnostics_timer)
             self._diagnostics_timer = self._make_timer(config.diagnostics_period_s)
-            # A new timer starts from zero: who changes the period often would never see any.
+            # A new timer starts from zero: frequent changes of the period would suppress it.
             if time.monotonic() - self._diagnosed_at >= config.diagnostics_period_s:
                 self._publish_diagnostics()
         if self._processor is not None:
@@ -329,16 +330,16 @@ class MotionSegNode(LifecycleNode):
         drawn = drawing is None or drawing.stop(timeout)
         if finished and drawn:
             return True
-        # The frame keeps its threads and its pipeline until it ends; the next activation does not
-        # share anything with it.
+        # The frame keeps its threads and its pipeline until it ends; the next activation shares
+        # nothing with it.
         if not finished and self._processor is not None:
             self._processor.close()
             self._processor = None
-        self.get_logger().warning(f'gave up a frame that took more than {timeout:g} s')
+        self.get_logger().warning(f'abandoned a frame that took more than {timeout:g} s')
         return False
 
     def _draw(self, scene: Scene) -> None:
-        """Let what people look at be drawn beside the answers."""
+        """Pass a scene to the drawing thread."""
         drawing = self._drawing
         if drawing is not None:
             drawing.put(scene)
@@ -349,7 +350,7 @@ class MotionSegNode(LifecycleNode):
         self._warn(sentence)
 
     def _abandon(self) -> None:
-        """Let new frames be answered by another thread."""
+        """Let another thread segment new frames."""
         worker = self._worker
         if worker is not None:
             worker.abandon_second()

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's parameters, declared from the one declaration of its settings."""
+"""The node's parameters, generated from the declaration of its settings."""
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -25,12 +25,12 @@ from gdm_motion_seg.tracking.mask import keep_mask, load_mask, read_mask
 _TYPES = {bool: Parameter.Type.BOOL, int: Parameter.Type.INTEGER, float: Parameter.Type.DOUBLE,
           str: Parameter.Type.STRING}
 MASK_PATH = 'tracking.mask_path'
-# What every node has beside its own parameters.
+# Parameters that every node has.
 _STANDARD = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
 
 def descriptor_of(setting: Setting) -> ParameterDescriptor:
-    """Describe one setting as a parameter: type, range, whether it can change, and what it is."""
+    """Return the descriptor of a setting: type, range, description, read-only or not."""
     descriptor = ParameterDescriptor(
         name=setting.name, type=_TYPES[setting.type].value, read_only=not setting.runtime,
         description=setting.description + (f' Unit: {setting.unit}.' if setting.unit else ''))
@@ -52,14 +52,14 @@ class Parameters:
     """
     The parameters of a node and the configuration that they make.
 
-    A change is checked as a whole before anything of it is taken, and refused with a reason. The
-    file of a mask is opened once, before the change is made and not in the executor's thread; the
-    node answers other requests meanwhile.
+    A change is checked as a whole before it is applied, and is refused with a reason. A mask file
+    is read once, before the change is applied, in a separate thread, so that the node answers
+    other requests meanwhile.
     """
 
     def __init__(self, node: Node, changed: Callable[[NodeConfig], None]) -> None:
         """
-        Declare them all; raises InputError if a value from the command line or a file is invalid.
+        Declare all parameters; raises InputError if a given value is invalid.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Parameters:
 
     async def _with_masks_open(self, node: Node, callback: ServiceCallback, request: Any,
                                response: Any) -> Any:
-        """Open the files that a request names, elsewhere, and then handle it."""
+        """Read the mask files of a request in another thread, and then handle the request."""
         paths = {parameter.value.string_value for parameter in request.parameters
                  if parameter.name == MASK_PATH} - {''}
         try:
@@ -101,7 +101,7 @@ class Parameters:
                 self._masks[path] = await in_thread(node, partial(_mask_or_error, path))
             return callback(request, response)
         except Exception as error:
-            # Without a response the client would wait for ever.
+            # Without a response the client would wait forever.
             return _refusal(request, type(response)(), f'{type(error).__name__}: {error}')
         finally:
             for path in paths:
@@ -123,12 +123,12 @@ class Parameters:
         self._changed(config)
 
     def _mask_of(self, config: NodeConfig) -> GreyImage | None:
-        """Return the mask of a configuration; the file of an accepted one is not opened again."""
+        """Return the mask of a configuration; the file of the current mask is not read again."""
         path = config.tracking.mask_path
         if not path or path == self.config.tracking.mask_path:
             return load_mask(path)
         mask = self._masks.get(path)
-        if mask is None:  # a change from within the process
+        if mask is None:  # the change does not come from a service call
             mask = _mask_or_error(path)
         if isinstance(mask, InputError):
             raise mask
@@ -147,7 +147,7 @@ def _mask_or_error(path: str) -> GreyImage | InputError:
 
 
 def _refusal(request: Any, response: Any, reason: str) -> Any:
-    """Fill in the response to a request of which nothing is taken."""
+    """Fill in the response to a request that is refused as a whole."""
     result = SetParametersResult(successful=False, reason=reason)
     if hasattr(response, 'results'):
         response.results = [result for _ in request.parameters]
@@ -158,9 +158,9 @@ def _refusal(request: Any, response: Any, reason: str) -> Any:
 
 def _refuse_unknown(node: Node, known: set[str]) -> None:
     """
-    Refuse a misspelt parameter, and warn about one of an earlier version.
+    Refuse an unknown parameter, and warn about a parameter of an earlier version.
 
-    ROS ignores both in silence; a robot would then run with the default.
+    ROS silently ignores both, and the robot would run with the default.
     """
     for name in node._parameter_overrides:
         if name in known or name.startswith(_STANDARD):

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The node in a process of its own, for the demonstration, the benchmarks and the tests.
+The node in a child process, for the demo, the benchmarks and the tests.
 
-Everything runs in a DDS domain of its own on this machine alone, so that it neither disturbs a
-robot nor is disturbed.
+It runs in a separate DDS domain that is limited to this machine, so that it does not interfere
+with a robot.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,15 +27,15 @@ from gdm_motion_seg.ros.segments import remove_abandoned, segments_of
 DOMAINS = range(1, 101)
 """Domain ids whose ports are free on every operating system (0 is the default one)."""
 DISCOVERY_PORT, PORTS_PER_DOMAIN, PARTICIPANTS = 7400, 250, range(10, 30, 2)
-"""How DDS chooses its ports (RTPS specification, section 9.6.1), for ten participants."""
+"""Port numbers of DDS (RTPS specification, section 9.6.1), for ten participants."""
 STOP_S = 10.0
 
 
 @functools.cache
 def private_domain() -> int:
-    """Return a domain id that nobody else on this machine uses, kept until this process ends."""
+    """Return a domain id that is not in use on this machine, and reserve it for this process."""
     for i in range(len(DOMAINS)):
-        # Where to begin is a matter of chance, so that a domain is not used again at once.
+        # Begin at a different domain in each process, so that a domain is not reused at once.
         domain = DOMAINS[(os.getpid() + i) % len(DOMAINS)]
         if str(domain) != os.environ.get('ROS_DOMAIN_ID') and _claim(domain):
             return domain
@@ -44,17 +44,17 @@ def private_domain() -> int:
 
 
 _claims: list[socket.socket] = []
-"""Kept open: the system gives a port back when the process ends, however it does."""
+"""Open sockets; the system frees their ports when the process ends."""
 
 
 def _claim(domain: int) -> bool:
     """
-    Take a domain; returns False if somebody has it.
+    Reserve a domain; returns False if it is in use.
 
-    The ports of a domain are the same for everybody who could meet there (in other containers
-    with this network, too). DDS uses them for UDP alone: those of the first participants tell
-    whether there are any (a process that is in other domains, too, does not begin with the first),
-    and the same number for TCP is free to be the sign of our claim.
+    The ports of a domain are the same for all participants (also in other containers that share
+    the network). DDS uses them for UDP only: bound ports show that there are participants. Several
+    are tried, because a process that also uses other domains does not always take the first. The
+    TCP port of the same number is bound as the reservation.
     """
     port = DISCOVERY_PORT + PORTS_PER_DOMAIN * domain
     claim = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -71,21 +71,21 @@ def _claim(domain: int) -> bool:
 
 
 def dds_environment(domain: int | None = None) -> dict[str, str]:
-    """Return the variables that keep DDS on this machine, let images through and keep none."""
+    """Return variables that limit DDS to this machine and set the Fast DDS profile for images."""
     profile = str(resource('config', 'fastdds.xml'))
     return {**domain_environment(domain), 'FASTRTPS_DEFAULT_PROFILES_FILE': profile,
             'FASTDDS_DEFAULT_PROFILES_FILE': profile, 'RMW_FASTRTPS_USE_QOS_FROM_XML': '1'}
 
 
 def domain_environment(domain: int | None = None) -> dict[str, str]:
-    """Return the variables that keep DDS on this machine, with its own defaults otherwise."""
+    """Return variables that limit DDS to this machine and change nothing else."""
     return {'ROS_DOMAIN_ID': str(private_domain() if domain is None else domain),
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
 
 
 @contextmanager
 def dds_here(domain: int | None = None) -> Iterator[dict[str, str]]:
-    """Set these variables in this process for a while, in which a context is made."""
+    """Set these variables in this process for the block, in which a context is made."""
     wanted = dds_environment(domain)
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
@@ -110,16 +110,16 @@ class NodeProcess:
     remappings
         Topics, ``{'image': '/camera/image_raw'}``.
     domain
-        ROS_DOMAIN_ID; one of this process's own if not given.
+        ROS_DOMAIN_ID; by default the domain that is reserved for this process.
     log
-        File for what the node says; where it is None, it goes to this process's stderr.
+        File for the output of the node; by default its output is that of this process.
 
     """
 
     def __init__(self, settings: Mapping[str, Any] | None = None,
                  remappings: Mapping[str, str] | None = None, domain: int | None = None,
                  log: Path | None = None, arguments: Sequence[str] = ()) -> None:
-        """Note what to start."""
+        """Prepare the command."""
         self._command = [sys.executable, '-m', 'gdm_motion_seg.ros', '--ros-args',
                          *_arguments(settings or {}, remappings or {}), *arguments]
         self._environment = {**os.environ, **dds_environment(domain), 'PYTHONUNBUFFERED': '1'}
@@ -151,11 +151,11 @@ class NodeProcess:
         return self
 
     def stop(self, timeout: float = STOP_S) -> int:
-        """Send SIGINT and return the exit code; kills what does not end in time."""
+        """Send SIGINT and return the exit code; kill the process on a timeout."""
         return end(self.process, signal.SIGINT, timeout)
 
     def output(self) -> str:
-        """Return what the node has said so far; needs a log."""
+        """Return the output of the node so far; needs a log."""
         return self._log.read_text(errors='replace') if self._log else ''
 
     def __enter__(self) -> 'NodeProcess':
@@ -169,7 +169,7 @@ class NodeProcess:
 
 def end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM,
         timeout: float = STOP_S) -> int:
-    """Send a signal and return the exit code; kills what does not end in time."""
+    """Send a signal and return the exit code; kill the process on a timeout."""
     process.send_signal(number)
     try:
         return process.wait(timeout)
@@ -178,7 +178,7 @@ def end(process: subprocess.Popen[bytes], number: int = signal.SIGTERM,
 
 
 def kill(process: subprocess.Popen[bytes]) -> int:
-    """Kill a process and remove what it leaves in shared memory; returns its exit code."""
+    """Kill a process and remove its segments of shared memory; returns its exit code."""
     segments = segments_of(process.pid) if process.poll() is None else set()
     process.kill()
     code = process.wait()
@@ -189,7 +189,7 @@ def kill(process: subprocess.Popen[bytes]) -> int:
 def _arguments(settings: Mapping[str, Any], remappings: Mapping[str, str]) -> list[str]:
     arguments = []
     for name, value in settings.items():
-        # JSON is YAML, and quotes a text so that it stays one.
+        # JSON is valid YAML, and quotes strings such as "1".
         arguments += ['-p', f'{name}:={json.dumps(value)}']
     for name, topic in remappings.items():
         arguments += ['-r', f'{name}:={topic}']

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What happens to one image message: decode, process, build, publish.
+Processing of one image message: decode, track, segment, build messages, publish.
 
-No rclpy in here: the outputs and the message classes are handed in, so that the same way can be
-tested, fuzzed and timed without DDS.
+This module does not use rclpy: the outputs and the message classes are arguments, so that it can
+be tested, fuzzed and timed without DDS.
 """
 
 from collections.abc import Callable
@@ -36,13 +36,13 @@ MOTIONS = 'motions'
 DETECTIONS = 'detections'
 
 PATIENCE_S = 2.0
-"""New settings and resets wait so long for the frame that is being segmented; then it is given
-up."""
+"""Time for which new settings and resets wait for a running segmentation, in seconds; after that
+its frame is abandoned."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """An image message and when it came (time.monotonic)."""
+    """An image message and its time of arrival (time.monotonic)."""
 
     message: Any
     at: float
@@ -50,25 +50,25 @@ class Arrival:
 
 @dataclass(frozen=True)
 class TrackedImage:
-    """An image between the two halves of its way."""
+    """An image that was tracked and is not segmented yet."""
 
     arrival: Arrival
     image: ImageArray
     tracked: TrackedFrame
     resets: int
-    """How often everything had been forgotten on request when it was tracked."""
+    """Number of resets before it was tracked."""
 
 
 class FrameProcessor:
     """
-    Owns the pipeline; takes an image all the way, in one call or in two halves.
+    Owns the pipeline; processes an image in one call or in two steps.
 
-    ``track`` is called by one thread alone, ``answer`` by one thread alone, everything else from
-    anywhere. Changes of settings and resets are noted and done between two frames.
+    One thread calls ``track`` and one thread calls ``answer``; any thread may call the other
+    methods. Changes of settings and resets are applied between two frames.
 
-    A segmentation cannot be interrupted. Where one does not end, the next change leaves it alone
-    with its pipeline and goes on with a new one; ``abandon`` then has to see to it that another
-    thread calls ``answer``. What is not published is not counted as answered.
+    A segmentation cannot be interrupted. If one does not end, the next change abandons it together
+    with its pipeline and makes a new pipeline; ``abandon`` must then let another thread call
+    ``answer``. Only published results are counted as answered.
 
     Parameters
     ----------
@@ -77,19 +77,19 @@ class FrameProcessor:
     types
         Message classes.
     outputs
-        Where the messages go.
+        Receives the messages.
     statistics
-        What is counted.
+        Counters of the node.
     warn
-        Takes a sentence about a problem.
+        Called with a sentence about a problem.
     now
         The node's clock in nanoseconds.
     abandon
-        Called in the thread of ``track`` when a segmentation is given up.
+        Called in the thread of ``track`` when a segmentation is abandoned.
     draw
-        Takes what people look at, and must not wait; without it, that is drawn on the way.
+        Called with each scene to draw; must not block. Without it, scenes are drawn here.
     adaptation
-        Decides how much the machine can bear.
+        Adapts the number of tracks to the speed of the machine.
 
     """
 
@@ -125,16 +125,16 @@ class FrameProcessor:
             self._reset_wanted = True
 
     def reconfigure(self, config: NodeConfig) -> None:
-        """Take new settings before the next frame."""
+        """Use new settings from the next frame on."""
         with self._lock:
             self._next_config = config
 
     def close(self) -> None:
-        """Publish nothing more, not even what is being worked on; there is no way back."""
+        """Publish nothing more, not even the frame in progress; this is final."""
         self._closed = True
 
     def take_camera_info(self, message: Any) -> None:
-        """Use a calibration from now on, if it is one."""
+        """Use a calibration from now on, if it is valid."""
         try:
             self._camera = decode_camera_info(message), message.header.frame_id
         except InputError as error:
@@ -142,7 +142,7 @@ class FrameProcessor:
             self._report('camera_info', str(error))
 
     def process(self, arrival: Arrival) -> None:
-        """Take one image message all the way."""
+        """Track and segment one image message and publish the result."""
         tracked = self.track(arrival)
         if tracked is not None:
             self.answer(tracked)
@@ -164,7 +164,7 @@ class FrameProcessor:
             self.reset()
             raise
         if tracked.problem:
-            # Here, because the frame may be passed over on its way to an answer.
+            # Here, because the frame may be dropped before it is segmented.
             self._report('unanswered', tracked.reason)
         self._adaptation.took('track', time.monotonic() - start)
         return TrackedImage(arrival, image, tracked, self._resets)
@@ -195,10 +195,10 @@ class FrameProcessor:
 
     def failed(self, error: Exception) -> None:
         """Report an exception that left ``process``."""
-        self._report('failed', f'started afresh after an error: {type(error).__name__}: {error}')
+        self._report('failed', f'restarted after an error: {type(error).__name__}: {error}')
 
     def _is_stale(self, item: TrackedImage) -> bool:
-        """Whether an image was tracked before the last reset, or nobody waits for it any more."""
+        """Whether an image was tracked before the last reset, or its pipeline was replaced."""
         return self._closed or item.resets != self._resets
 
     def _apply_changes(self) -> None:
@@ -221,21 +221,21 @@ class FrameProcessor:
                 self._pipeline.reset()
                 self._dense = self._new_dense()
         except Exception as error:
-            # Settings are checked before they come here. All the same, half of them would be
+            # Settings are checked before. If that fails here, partly applied settings would be
             # worse than none.
-            self._report('failed', f'started over, because new settings could not be taken: '
+            self._report('failed', f'restarted, because new settings could not be applied: '
                                    f'{type(error).__name__}: {error}')
             self._replace_pipeline(self._config)
         finally:
             self._answering.release()
 
     def _start_over(self, config: NodeConfig) -> None:
-        """Leave a segmentation that does not end alone, and go on without it."""
+        """Abandon a segmentation that does not end, and continue with a new pipeline."""
         self._replace_pipeline(config)
         self._config = config
         self._answering = threading.Lock()
         self._abandon()
-        self._report('abandoned', 'gave up a frame whose segmentation held up new settings or a '
+        self._report('abandoned', 'abandoned a frame whose segmentation delayed new settings or a '
                                   f'reset for more than {PATIENCE_S:g} s')
 
     def _replace_pipeline(self, config: NodeConfig) -> None:
@@ -244,7 +244,7 @@ class FrameProcessor:
         self._pipeline, self._dense = pipeline, self._new_dense()
 
     def _new_dense(self) -> DenseOutputs:
-        """Return new dense outputs; a thread that still uses the old ones keeps them."""
+        """Return new dense outputs; an abandoned thread may still use the old ones."""
         return DenseOutputs(self._types, self._outputs.wanted, self._outputs.publish)
 
     def _decode(self, message: Any) -> ImageArray:
@@ -252,7 +252,7 @@ class FrameProcessor:
         if stamp <= 0:
             raise InputError('it has no time stamp (zero or negative)')
         if stamp == self._last_stamp:
-            raise InputError('it has the time stamp of the one before')
+            raise InputError('it has the same time stamp as the previous image')
         self._last_stamp = stamp
         limit = self._config.tracking.max_image_pixels
         if self._config.image_transport == 'compressed':
@@ -278,7 +278,7 @@ class FrameProcessor:
         draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)
 
     def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
-        """Return the calibration if there is one and it belongs to the image."""
+        """Return the calibration if there is one and it fits the image."""
         if self._camera is None:
             return None
         camera, camera_frame = self._camera
@@ -299,6 +299,6 @@ class FrameProcessor:
 
     def _report(self, kind: str, sentence: str) -> None:
         if self._closed:
-            return  # another one has taken its place
+            return  # it was replaced
         self._statistics.problem(kind, sentence)
         self._warn(sentence)

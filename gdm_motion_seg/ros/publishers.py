@@ -30,7 +30,7 @@ class Publishers:
             for name, kind in self._topics().items()}
 
     def _topics(self) -> dict[str, Any]:
-        """Return the type of every output; detections only where their messages are installed."""
+        """Return the type of every output; detections only if vision_msgs is installed."""
         vision = vision_messages()
         if vision is None:
             self._node.get_logger().info(
@@ -39,7 +39,7 @@ class Publishers:
         return {**_TOPICS, processor.DETECTIONS: vision.Detection2DArray}
 
     def wanted(self, name: str) -> bool:
-        """Whether the output has a subscriber; without one it is not computed."""
+        """Whether the output has a subscriber; otherwise it is not computed."""
         publisher = self._publishers.get(name)
         return publisher is not None and publisher.get_subscription_count() > 0
 
@@ -48,12 +48,12 @@ class Publishers:
         self._publishers[name].publish(message)
 
     def listeners(self) -> dict[str, int]:
-        """Count who listens to each output."""
+        """Return the number of subscribers of each output."""
         return {name: publisher.get_subscription_count()
                 for name, publisher in self._publishers.items()}
 
     def destroy(self) -> None:
-        """Give the publishers back."""
+        """Destroy the publishers."""
         for publisher in self._publishers.values():
             self._node.destroy_lifecycle_publisher(publisher)
         self._publishers.clear()

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Quality of service of the topics, and why two ends do not meet."""
+"""Quality of service of the topics, and reasons why two profiles are incompatible."""
 
 from rclpy.qos import (DurabilityPolicy, HistoryPolicy, qos_check_compatible, QoSCompatibility,
                        QoSProfile, ReliabilityPolicy)
@@ -14,15 +14,15 @@ _RELIABILITY = {'best_effort': ReliabilityPolicy.BEST_EFFORT,
 OUTPUT_QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST,
                         reliability=ReliabilityPolicy.RELIABLE,
                         durability=DurabilityPolicy.VOLATILE)
-"""Reliable, so that every subscriber matches, RViz's default too."""
+"""Reliable, so that every subscriber matches, also one with RViz's default."""
 
 
 IMAGE_DEPTH = {'best_effort': 1, 'reliable': 10}
 """
 Images that the subscription queues.
 
-Of best-effort images only the newest one is of use. Reliable delivery is for users who want every
-image, so the images of a short delay are kept.
+With best effort only the newest image is of use. Users choose reliable delivery to get every
+image, so the queue holds the images of a short delay.
 """
 
 
@@ -34,7 +34,7 @@ def image_qos(config: NodeConfig) -> QoSProfile:
 
 
 def mismatch(offered: QoSProfile, requested: QoSProfile) -> str:
-    """Say why a publisher's profile cannot serve the requested one; empty if it can."""
+    """Return why a publisher's profile does not satisfy the requested one; empty if it does."""
     verdict, reason = qos_check_compatible(offered, requested)
     if verdict != QoSCompatibility.ERROR:
         return ''

@@ -1,20 +1,20 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of earlier versions: a robot with an old parameter file must still start."""
+"""Parameters of earlier versions, so that a robot with an old parameter file still starts."""
 
-_SUBSCRIBED = 'an output is made while somebody subscribes to it'
+_SUBSCRIBED = 'an output is made if it has a subscriber'
 _CONSTANT = 'it is a constant now'
-_STREAM = 'the search over a stream has no settings any more'
+_STREAM = 'the segmentation of a stream has no such settings any more'
 
 REMOVED = {
     'image_depth': 'the queue holds 1 image, or 10 with image_reliability: reliable',
     'publish_motions': _SUBSCRIBED,
     'publish_markers': _SUBSCRIBED,
     'publish_debug_image': _SUBSCRIBED,
-    'segmentation.effort': 'every search is a full one, within segmentation.time_budget_ms',
+    'segmentation.effort': 'every search is complete, within segmentation.time_budget_ms',
     'segmentation.kappa_px': 'it is estimated for each motion',
-    'segmentation.max_motions': 'at most 6 motions are looked for',
+    'segmentation.max_motions': 'at most 6 motions are searched',
     'stream.confirm_frames': _STREAM,
     'stream.dimension_rise': _STREAM,
     'stream.follow_every': _STREAM,

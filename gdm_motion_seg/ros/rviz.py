@@ -4,8 +4,9 @@
 """
 Starts RViz with the frame_id of the images as its fixed frame.
 
-RViz shows nothing of a frame that it has no transform to, and a camera without TF has none but its
-own. So this waits for the first image or calibration, and then becomes RViz:
+RViz can only show data whose frame has a transform to the fixed frame, and a camera without TF has
+no other frame than its own. This module waits for the first image or calibration, and then
+replaces itself by RViz:
 ``python3 -m gdm_motion_seg.ros.rviz /camera/image_raw rviz2 -d layout.rviz``.
 """
 
@@ -23,11 +24,11 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
 WAIT_S = 60.0
-"""Time to wait for an image; then RViz starts with the fixed frame of its layout."""
+"""Time to wait for an image; after it RViz starts with the fixed frame of its layout."""
 
 
 def first_frame_id(image_topic: str, timeout: float = WAIT_S) -> str:
-    """Return the frame_id of the first image, raw or compressed; empty if none comes in time."""
+    """Return the frame_id of the first image, raw or compressed; empty on a timeout."""
     found: list[str] = []
 
     def take(message: Any) -> None:
@@ -56,7 +57,7 @@ def first_frame_id(image_topic: str, timeout: float = WAIT_S) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
-    """Wait, then run the command that follows the topic in place of this process."""
+    """Wait, then replace this process by the command that follows the topic."""
     image_topic, *command = sys.argv[1:] if argv is None else argv
     try:
         frame_id = first_frame_id(image_topic)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services that wait for something without holding up the executor."""
+"""Services that can wait without blocking the executor."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -17,7 +17,7 @@ AsyncWrapper = Callable[[ServiceCallback, Any, Any], Awaitable[Any]]
 
 
 def in_thread(node: Node, function: Callable[[], Any]) -> Future:
-    """Run a function in a thread of its own; await the result in the node's executor."""
+    """Run a function in a new thread; returns a future for the node's executor."""
     future = Future(executor=node.executor)
 
     def run() -> None:
@@ -28,14 +28,14 @@ def in_thread(node: Node, function: Callable[[], Any]) -> Future:
         else:
             future.set_result(result)
 
-    # A daemon: what it waits for must not keep the process alive.
+    # A daemon thread does not keep the process alive.
     threading.Thread(target=run, name=function.__class__.__name__, daemon=True).start()
     return future
 
 
 def make_async(node: Node, name: str, wrapper: AsyncWrapper) -> None:
     """
-    Put a coroutine before the callback of a service that rclpy has made.
+    Replace the callback of a service that rclpy has made by a coroutine.
 
     Parameters
     ----------
@@ -55,6 +55,6 @@ def make_async(node: Node, name: str, wrapper: AsyncWrapper) -> None:
         return await wrapper(callback, request, response)
 
     service.callback = handle
-    # A group of its own: in that of the node, the coroutine would hold up everything else.
+    # In the callback group of the node, the coroutine would block all other callbacks.
     service.callback_group = ReentrantCallbackGroup()
     service.callback_group.add_entity(service)

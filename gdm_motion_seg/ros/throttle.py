@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A problem is said once in a while, not thirty times a second."""
+"""Limits how often a problem is logged."""
 
 from collections.abc import Callable
 import re
@@ -11,15 +11,15 @@ import time
 
 class Throttle:
     """
-    Lets each kind of sentence through once in a period; those that differ in numbers are one kind.
+    Passes each kind of sentence once per period; numbers in it do not matter.
 
-    Of all kinds together at most ``limit`` pass in a period, so that a sender who makes up new
-    ones each time cannot flood the log or the memory.
+    At most ``limit`` sentences of all kinds pass per period, so that a sender that causes ever new
+    sentences cannot flood the log or the memory.
     """
 
     def __init__(self, period: float, limit: int = 10,
                  clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with nothing said."""
+        """Begin with an empty history."""
         self._period = period
         self._limit = limit
         self._clock = clock
@@ -27,7 +27,7 @@ class Throttle:
         self._lock = threading.Lock()
 
     def passes(self, sentence: str) -> bool:
-        """Whether the sentence may be said now."""
+        """Whether the sentence may be logged now."""
         kind, now = re.sub(r'\d+(\.\d+)?(e[+-]?\d+)?', '#', sentence), self._clock()
         with self._lock:
             self._said = {known: at for known, at in self._said.items() if now - at < self._period}

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Workers with a slot of one: the newest item wins, work never queues up."""
+"""Worker threads with a queue of length one, in which the newest item replaces an older one."""
 
 from collections.abc import Callable
 import threading
@@ -14,10 +14,10 @@ Half = TypeVar('Half')
 
 class NewestWins(Generic[Item]):
     """
-    Hands items to one thread; one that still waits when the next comes is dropped.
+    Passes items to a worker thread; an item that still waits when the next one comes is dropped.
 
-    ``handle`` runs in the worker's thread. What it raises goes to ``on_error``, and the worker
-    lives on. A call of it that does not end can be abandoned: another thread continues.
+    ``handle`` runs in the worker thread. Its exceptions are passed to ``on_error``, and the worker
+    continues. A call that does not end can be abandoned; a new thread then continues.
     """
 
     def __init__(self, handle: Callable[[Item], None], on_error: Callable[[Exception], None],
@@ -30,7 +30,7 @@ class NewestWins(Generic[Item]):
         self._running = True
         self._changed = threading.Condition()
         with self._changed:
-            self._thread = self._start()  # it waits for the lock before it asks who it is
+            self._thread = self._start()  # the thread waits for the lock first
 
     def put(self, item: Item) -> bool:
         """Hand over an item without waiting; returns whether an older one was dropped for it."""
@@ -41,7 +41,7 @@ class NewestWins(Generic[Item]):
         return dropped
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Let the worker finish what it does and end; returns False if it did not in time."""
+        """Let the worker finish its item and end; returns False on a timeout."""
         with self._changed:
             self._running = False
             self._waiting = None
@@ -50,13 +50,13 @@ class NewestWins(Generic[Item]):
         return not self._thread.is_alive()
 
     def abandon(self) -> None:
-        """Go on in a new thread; the old one ends when the call that it is in does."""
+        """Continue in a new thread; the old one ends when its present call ends."""
         with self._changed:
             if self._running:
                 self._thread = self._start()
 
     def _start(self) -> threading.Thread:
-        # A daemon, so that a solve that hangs cannot keep the process alive.
+        # A daemon thread, so that a call that does not end cannot keep the process alive.
         thread = threading.Thread(target=self._run, name=self._name, daemon=True)
         thread.start()
         return thread
@@ -83,10 +83,10 @@ class NewestWins(Generic[Item]):
 
 class Relay(Generic[Item, Half]):
     """
-    Two workers in a row: the first takes up the next item while the second finishes the last.
+    Two workers in series: the first handles the next item while the second finishes the last.
 
-    The first returns what it hands on, or None for nothing. ``on_drop`` is called for everything
-    that made room for something newer on its way from the first to the second.
+    The first returns the item for the second, or None. ``on_drop`` is called for each item that is
+    dropped between the two because a newer one comes.
     """
 
     def __init__(self, first: Callable[[Item], Half | None], second: Callable[[Half], None],
@@ -101,13 +101,13 @@ class Relay(Generic[Item, Half]):
         return self._first.put(item)
 
     def stop(self, timeout: float) -> bool:
-        """Let both finish what they do and end; returns False if they did not in time."""
+        """Let both finish their items and end; returns False on a timeout."""
         deadline = time.monotonic() + timeout
         first = self._first.stop(timeout)
         return self._second.stop(max(0.0, deadline - time.monotonic())) and first
 
     def abandon_second(self) -> None:
-        """Let another thread be the second worker, because a call of the present one hangs."""
+        """Replace the thread of the second worker, because its present call does not end."""
         self._second.abandon()
 
     def _hand_on(self, item: Item) -> None:

@@ -13,7 +13,7 @@ class TrackingConfig(Config):
     """Settings of feature tracking and of the pairing of frames."""
 
     max_tracks: int = setting(
-        1500, 'Largest number of tracks that are followed at once.', low=8, high=20000)
+        1500, 'Largest number of tracks.', low=8, high=20000)
     min_distance: float = setting(
         0.00625, 'Smallest distance of a new corner from any other track, as a share of the '
         'longer image side.', low=0.001, high=0.5, advanced=True)
@@ -25,10 +25,10 @@ class TrackingConfig(Config):
     every_n: int = setting(
         1, 'Segment every n-th frame; the others are only tracked.', low=1, high=1000)
     max_pause_s: float = setting(
-        1.0, 'After a longer pause between two frames, tracking starts anew.', low=0.01,
+        1.0, 'After a longer pause between two frames, tracking restarts.', low=0.01,
         high=3600.0, unit='s', advanced=True)
     mask_path: str = setting(
-        '', 'File of an image of the size of the camera image; nothing is tracked where it is '
+        '', 'Image file of the size of the camera image; nothing is tracked where it is '
         'black (parts of the robot, for instance). Empty for none.')
     max_image_pixels: int = setting(
         40_000_000, 'Larger images are refused.', low=1, high=1_000_000_000, unit='px',

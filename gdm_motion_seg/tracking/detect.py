@@ -15,19 +15,19 @@ from gdm_motion_seg.tracking.image import GreyImage
 Mask = npt.NDArray[np.bool_]
 
 DETECTION_SIDE = 640
-"""Longest side of the image that corners are searched in, in pixels; larger ones are reduced."""
+"""Longest side of the image in which corners are searched, in pixels; larger ones are reduced."""
 QUALITY = 0.0005
-"""Weakest corner, as a share of the strongest: low, because bodies are often poor in texture."""
+"""Weakest corner, as a share of the strongest: low, because bodies often have little texture."""
 FLOOR = 1e-6
-"""Weakest smaller eigenvalue, of grey values in [0, 1], that is a corner and not noise."""
+"""Smallest minimal eigenvalue of a corner, for grey values in [0, 1]; below it is noise."""
 CELL = 3
-"""Side of the cells of which only the strongest corner is considered, in pixels."""
+"""Side of the cells in pixels; only the strongest corner of a cell is considered."""
 REGIONS = 24
-"""Regions along the longer side: the region with the fewest tracks gets the next corner."""
+"""Regions along the longer side; the region with the fewest tracks gets the next corner."""
 MARGIN = 4
-"""Pixels at the border where a Lucas-Kanade window would leave the image."""
+"""Width of the border in pixels in which a Lucas-Kanade window would leave the image."""
 GREY_NOISE = 6.0
-"""Standard deviation of grey values that noise, blur and change of a patch cause together."""
+"""Standard deviation of grey values from noise, blur and change of a patch together."""
 WINDOW_RADIUS = 4
 """Radius of the window of the structure tensor in pixels: that of Lucas-Kanade."""
 
@@ -42,13 +42,13 @@ def detect_corners(grey: GreyImage, tracks: Points, room: int, distance: float,
     grey : array
         The image.
     tracks : (N, 2) array
-        Positions that are taken already.
+        Positions of existing tracks.
     room : int
         Largest number of corners.
     distance : float
         Smallest distance from tracks and from each other, as a share of the longer side.
     mask : array, optional
-        Zero where nothing may be found.
+        Zero where no corner may be found.
 
     """
     if room <= 0:
@@ -65,7 +65,7 @@ def detect_corners(grey: GreyImage, tracks: Points, room: int, distance: float,
 
 
 def _reduced(grey: GreyImage) -> tuple[GreyImage, Points]:
-    """Return the image that corners are searched in, and the scale (x, y) back to the image."""
+    """Return the image in which corners are searched, and the scale (x, y) to the full image."""
     height, width = grey.shape
     factor = max(height, width) / DETECTION_SIDE
     if factor <= 1.0:
@@ -88,7 +88,7 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
     least : float
         Weakest strength that counts.
     tracks : (N, 2) array
-        Positions that are taken already.
+        Positions of existing tracks.
     fine : float
         Half of the smallest distance in pixels: the side of the cells that tracks block.
     region : float
@@ -145,7 +145,7 @@ def _strongest_to_front(order: IntArray, strength: Points, count: int) -> None:
 
 @kernel
 def _block(blocked: Mask, u: int, v: int) -> None:
-    """Let no corner be chosen in a cell and its surroundings."""
+    """Block a cell and its surroundings for corners."""
     for row in range(max(0, v - 2), min(len(blocked), v + 3)):
         for column in range(max(0, u - 2), min(blocked.shape[1], u + 3)):
             blocked[row, column] = True
@@ -265,7 +265,7 @@ def position_noise(grey: GreyImage, points: Points) -> FloatArray:
     covariance = np.empty((len(points), 3))
     for n in range(len(points)):
         x, y = int(round(points[n, 0])), int(round(points[n, 1]))
-        # Sums of products of differences are whole numbers: exact, and vectorized.
+        # Products of differences are integers, so their sums are exact and can be vectorized.
         sum_xx, sum_xy, sum_yy = np.int32(0), np.int32(0), np.int32(0)
         left, right = max(1, x - WINDOW_RADIUS), min(width - 1, x + WINDOW_RADIUS + 1)
         for v in range(max(1, y - WINDOW_RADIUS), min(height - 1, y + WINDOW_RADIUS + 1)):
@@ -275,7 +275,7 @@ def position_noise(grey: GreyImage, points: Points) -> FloatArray:
                 sum_xx += np.int32(dx * dx)
                 sum_xy += np.int32(dx * dy)
                 sum_yy += np.int32(dy * dy)
-        # A gradient is half a difference. The prior of 1 keeps a window without texture finite.
+        # A gradient is half a difference. The prior of 1 keeps the noise finite without texture.
         xx, xy, yy = 1.0 + 0.25 * sum_xx, 0.25 * sum_xy, 1.0 + 0.25 * sum_yy
         scale = GREY_NOISE * GREY_NOISE / (xx * yy - xy * xy)
         covariance[n, 0] = yy * scale

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Positions of the present tracks in the frames of the last gaps, in bounded memory."""
+"""Earlier positions of the current tracks, in bounded memory."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,16 +11,16 @@ from gdm_motion_seg.geometry.correspondences import IntArray
 Points = npt.NDArray[np.float32]
 
 MAX_FRAMES = 64
-"""Frames that are remembered of a span of time; faster cameras are thinned to that."""
+"""Number of frames that are kept per time span; frames of faster cameras are thinned out."""
 RATE_JITTER = 0.3
-"""A frame serves a gap if it is too young by at most this share of the gap."""
+"""A frame can be used for a gap if it is too young by at most this share of the gap."""
 
 
 class History:
-    """Where each track was: one array (T, N, 2), NaN before a track began."""
+    """Positions of each track: an array (T, N, 2), NaN before a track began."""
 
     def __init__(self, span_s: float, span_frames: int = 0) -> None:
-        """Make an empty history that reaches back for a time and for a number of frames."""
+        """Make an empty history that covers a time span and a number of frames."""
         self._span_ns = round(span_s * 1e9)
         self._span_frames = span_frames
         self.clear()
@@ -32,11 +32,11 @@ class History:
         self._positions = np.empty((0, 0, 2), np.float32)
 
     def keep(self, index: IntArray) -> None:
-        """Keep these tracks, in that order."""
+        """Keep these tracks, in this order."""
         self._positions = np.take(self._positions, index, axis=1)
 
     def add(self, stamp: int, index: int, points: Points) -> None:
-        """Add a frame; points beyond those known are new tracks."""
+        """Add a frame; points after the known ones are new tracks."""
         n_new = len(points) - self._positions.shape[1]
         unseen = np.full((len(self._positions), n_new, 2), np.nan, np.float32)
         self._positions = np.concatenate([self._positions, unseen], axis=1)
@@ -49,22 +49,22 @@ class History:
         self.indices = [*self.indices[first:], index]
 
     def at(self, row: int) -> Points:
-        """Return the positions in one of the remembered frames."""
+        """Return the positions in one of the kept frames."""
         return np.asarray(self._positions[row])
 
     def frame_before(self, stamp: int, seconds: float) -> int | None:
-        """Return the row of the frame that lies nearest to so many seconds before a time."""
+        """Return the row of the frame that is nearest to this many seconds before a time."""
         age = (stamp - np.array(self.stamps)) / 1e9
         age = age[age > 0.0]
         if not len(age):
             return None
         row = int(np.argmin(np.abs(age - seconds)))
-        # A slow camera has no frame that is young enough: its last one serves.
+        # A slow camera has no frame that is young enough: use its last one.
         fits = age[row] > seconds or seconds - age[row] <= RATE_JITTER * seconds
         return row if fits else None
 
     def frames_before(self, index: int, count: int) -> int | None:
-        """Return the row of the frame that came so many frames before one."""
+        """Return the row of the frame that is this many frames before another."""
         return self.indices.index(index - count) if index - count in self.indices else None
 
     def _first_needed(self, stamp: int, index: int) -> int:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Any image that a camera delivers to 8 bit grey."""
+"""Conversion of images to 8-bit grey."""
 
 import cv2
 import numpy as np
@@ -12,16 +12,16 @@ from gdm_motion_seg.errors import InputError
 GreyImage = npt.NDArray[np.uint8]
 
 MIN_SIDE = 16
-"""Shorter sides hold no window that could be tracked."""
+"""Smallest image side in pixels that can be tracked."""
 
 
 class GreyConverter:
     """
-    Makes 8 bit grey images of 8 or 16 bit grey, BGR or BGRA images.
+    Converts grey, BGR or BGRA images of 8 or 16 bits to 8-bit grey images.
 
-    The range of 16 bit images is unknown (10, 12 or all 16 bits are common), so it is taken from
-    the first of them and kept: a scale of each image's own would change the brightness that Lucas-
-    Kanade takes as constant.
+    The range of 16-bit images is unknown (10, 12 and 16 bits are common). It is taken from the
+    first image and kept: Lucas-Kanade assumes constant brightness, which a separate scale for each
+    image would violate.
     """
 
     def __init__(self, max_pixels: int) -> None:
@@ -30,15 +30,15 @@ class GreyConverter:
         self._range: tuple[float, float] | None = None
 
     def reset(self) -> None:
-        """Forget the range of 16 bit images."""
+        """Forget the range of 16-bit images."""
         self._range = None
 
     def convert(self, image: npt.NDArray[np.generic]) -> GreyImage:
         """
-        Return the grey image; raise InputError if there is none to be made.
+        Return the grey image; raises InputError if the image cannot be converted.
 
-        The result is always an array of its own: the next frame is compared with it, and drivers
-        fill the same buffer again.
+        The result is always a copy: the next frame is compared with it, and drivers reuse their
+        buffers.
         """
         check_image(image, self._max_pixels)
         if image.dtype == np.uint16:
@@ -52,7 +52,7 @@ class GreyConverter:
         sample = image[::4, ::4]
         low, high = (float(v) for v in np.percentile(np.asarray(sample, np.float32), (0.5, 99.5)))
         if self._range is None or not _still_fits(self._range, low, high):
-            # A margin of a fifth leaves room for the light to change.
+            # A margin of a fifth allows for changes of the light.
             margin = max(1.0, 0.2 * (high - low))
             self._range = (max(0.0, low - margin), high + margin)
         low, high = self._range
@@ -62,7 +62,7 @@ class GreyConverter:
 
 
 def check_image(image: npt.NDArray[np.generic], max_pixels: int) -> None:
-    """Raise InputError if the array is no image, or one of a size that cannot be tracked."""
+    """Raise InputError if the array is not an image, or has a size that cannot be tracked."""
     check_array(image)
     height, width = image.shape[:2]
     if min(height, width) < MIN_SIDE:
@@ -74,7 +74,7 @@ def check_image(image: npt.NDArray[np.generic], max_pixels: int) -> None:
 
 
 def check_array(image: npt.NDArray[np.generic]) -> None:
-    """Raise InputError if the array is no 8 or 16 bit image with one, three or four channels."""
+    """Raise InputError if the array is not an 8- or 16-bit image with 1, 3 or 4 channels."""
     if not isinstance(image, np.ndarray) or image.ndim not in (2, 3) or (
             image.ndim == 3 and image.shape[2] not in (1, 3, 4)):
         shape = getattr(image, 'shape', type(image).__name__)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The mask of what belongs to the robot itself."""
+"""The mask of the parts of the robot itself."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.tracking.image import GreyImage
 
 MAX_PIXELS = 40_000_000
-"""Larger masks are refused: no image is as large, by default."""
+"""Largest mask in pixels: the default limit of images."""
 
 _kept: dict[str, GreyImage] = {}
 
@@ -25,7 +25,7 @@ def load_mask(path: str) -> GreyImage | None:
 
 
 def read_mask(path: str) -> GreyImage:
-    """Read a mask image, or raise an InputError that says why it is none."""
+    """Read a mask image; raises InputError if it cannot be used."""
     from gdm_motion_seg.decoding import decode_file  # most robots have no mask
     try:
         if not Path(path).is_file():
@@ -35,7 +35,7 @@ def read_mask(path: str) -> GreyImage:
         reason = getattr(error, 'strerror', None) or error
         raise InputError(f'mask_path must be an image file, but {reason}') from None
     if not mask.any():
-        raise InputError(f'mask_path is black all over, so nothing could be tracked: {path!r}')
+        raise InputError(f'mask_path is completely black, so nothing could be tracked: {path!r}')
     return mask
 
 
@@ -43,7 +43,7 @@ def keep_mask(path: str, mask: GreyImage | None) -> None:
     """
     Let :func:`load_mask` return this mask for a path from now on.
 
-    The file of a mask that was accepted is not opened again: it may have changed or vanished.
+    The file of an accepted mask is not read again: it may have been changed or removed.
     """
     _kept.clear()
     if path and mask is not None:

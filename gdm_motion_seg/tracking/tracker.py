@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Images to tracks: pyramidal Lucas-Kanade from frame to frame, chained over the gaps."""
+"""Feature tracking by pyramidal Lucas-Kanade from frame to frame."""
 
 import math
 
@@ -21,45 +21,45 @@ from gdm_motion_seg.tracking.window import empty_window, TrackedFrame, Window
 WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""
 LEVELS = 4
-"""Pyramid levels up to 640 px, one more for each doubling: displacements of about 60 px."""
+"""Pyramid levels up to 640 px, one more for each doubling; for displacements of about 60 px."""
 SAVED_LEVELS = 2
-"""Levels that are left out while tracks begin at their predicted positions. That is faster, and
+"""Number of levels that are omitted if tracks start at predicted positions. This is faster, and
 fewer tracks jump to a similar corner nearby."""
 MOST_LOST = 0.5
-"""If a larger share of the tracks is lost, the camera did not move as predicted: all levels are
-searched again, from the last positions."""
+"""If a larger share of the tracks is lost, the prediction was wrong: all levels are searched
+again, from the last positions."""
 STEP_RATIO = 0.5, 3.0
-"""A prediction allows for steps in time shorter or longer than the last one by these factors."""
+"""Limits of the ratio of two time steps for which a prediction is used."""
 FORWARD_BACKWARD_PX = 0.5
-"""A track that does not come back to within this distance is lost."""
+"""Largest forward-backward distance in pixels; a track with a larger one is dropped."""
 MIN_EIGENVALUE = 1e-5
-"""Windows with a flatter structure tensor are not followed."""
+"""Smallest minimal eigenvalue of the structure tensor of a tracked window."""
 NO_ERROR = cv2.OPTFLOW_LK_GET_MIN_EIGENVALS
-"""Returns what is known anyway instead of the error of each window, which takes a quarter of the
-time; positions are the same."""
+"""Return the eigenvalues instead of the window errors, which take a quarter of the time; the
+positions are the same."""
 BORDER = 3
-"""Tracks nearer to the border than this, in pixels, have left the image."""
+"""Tracks nearer to the border than this, in pixels, are dropped."""
 MAX_SIDE = 1280
-"""Images with a longer side are tracked at this one, in pixels: a corner is found as well, and
-its position, in pixels of the image, is hardly less accurate."""
+"""Longest image side for tracking, in pixels; larger images are reduced. Corners are found as
+well, and their positions are hardly less accurate."""
 EVIDENCE_GAP_S = 0.5
-"""Second gap, in seconds: slow bodies show up over it, fast ones over the pair's gap."""
+"""Second gap in seconds, for slow bodies; the gap of the pair is for fast ones."""
 
 
 class FeatureTracker:
     """
-    Follows corners from frame to frame and hands out windows of several gaps.
+    Tracks corners from frame to frame and returns windows of several gaps.
 
-    Chains of short steps follow a large displacement as well as a small one, at a cost per frame
-    that does not depend on the gap.
+    Tracking in short steps covers large displacements, at a cost per frame that does not depend on
+    the gap.
     """
 
     def __init__(self, config: TrackingConfig | None = None) -> None:
-        """Make a tracker that has seen nothing; raises InputError if the mask cannot be read."""
+        """Make a tracker without tracks; raises InputError if the mask cannot be read."""
         self.epoch = 0
         """Number of restarts."""
         self.share = 1.0
-        """Share of ``max_tracks`` that is followed; it may change between two frames."""
+        """Share of ``max_tracks`` that is used; it may change between two frames."""
         self._next_id = 0
         self._configure(config or TrackingConfig())
 
@@ -82,30 +82,30 @@ class FeatureTracker:
         self._history.clear()
 
     def reset(self) -> None:
-        """Forget all tracks; their ids are not given again."""
+        """Forget all tracks; their ids are not used again."""
         self.epoch += 1
         self._forget()
 
     def reconfigure(self, config: TrackingConfig) -> None:
-        """Take new settings and restart; raises InputError if the mask cannot be read."""
+        """Use new settings and restart; raises InputError if the mask cannot be read."""
         self._configure(config)
         self.epoch += 1
 
     @property
     def max_tracks(self) -> int:
-        """Return the largest number of tracks at present."""
+        """Return the current limit of the number of tracks."""
         return max(1, round(self.share * self.config.max_tracks))
 
     @property
     def n_tracks(self) -> int:
-        """Count the tracks that are followed now, of any age."""
+        """Return the number of current tracks, of any age."""
         return len(self._ids)
 
     def track(self, grey: GreyImage, stamp: int) -> TrackedFrame:
-        """Follow the tracks into a new frame and return the window that ends there."""
+        """Track into a new frame and return its window."""
         if self._grey is not None and stamp == self._stamp:
-            return self.without_pair(stamp, 'ignored a frame with the stamp of the one before',
-                                     problem=True)
+            return self.without_pair(
+                stamp, 'ignored a frame with the same stamp as the previous one', problem=True)
         fault = self._discontinuity(grey, stamp)
         if fault:
             self.reset()
@@ -122,12 +122,12 @@ class FeatureTracker:
         return self._window(stamp, fault)
 
     def without_pair(self, stamp: int, reason: str, *, problem: bool = False) -> TrackedFrame:
-        """Return the frame without a pair, and why."""
+        """Return a frame without a pair, with the reason."""
         return TrackedFrame(stamp, stamp, 0, empty_window(self._size), reason, problem,
                             self.n_tracks, self.epoch)
 
     def _window(self, stamp: int, fault: str) -> TrackedFrame:
-        """Collect where the tracks of the pair were at each gap."""
+        """Collect the positions of the tracks of the pair at each gap."""
         history, config = self._history, self.config
         index = self._index - 1
         row = history.frames_before(index, config.frame_gap) if config.frame_gap else \
@@ -137,7 +137,7 @@ class FeatureTracker:
             return self.without_pair(stamp, '; '.join(filter(None, (fault, waiting))),
                                      problem=bool(fault))
         if index % config.every_n:
-            return self.without_pair(stamp, f'only tracked (every_n is {config.every_n})')
+            return self.without_pair(stamp, f'tracked only (every_n is {config.every_n})')
         rows = [row]
         other = history.frame_before(stamp, EVIDENCE_GAP_S)
         if other is not None and other != row:
@@ -154,7 +154,7 @@ class FeatureTracker:
                             n_tracks=self.n_tracks, epoch=self.epoch)
 
     def _waiting_for(self, stamp: int) -> str:
-        """Say what is missing for a pair."""
+        """Return what is missing for a pair."""
         if self.config.frame_gap:
             missing = self.config.frame_gap - (self._index - 1 - self._history.indices[0])
             return f'waiting for {missing} more frame{"s" if missing > 1 else ""}'
@@ -162,18 +162,18 @@ class FeatureTracker:
         return f'waiting for {max(missing_s, 0.0):.2f} s more'
 
     def _scale(self) -> float:
-        """Return the size of a pixel that is tracked in, in pixels of the image."""
+        """Return the scale from the tracked image to the full image."""
         assert self._grey is not None
         return self._size[0] / _size(self._grey)[0]
 
     def _to_image(self, points: Points) -> npt.NDArray[np.float64]:
-        """Return the pixels of the image from those of the smaller one that is tracked in."""
+        """Convert positions in the tracked image to pixels of the full image."""
         assert self._grey is not None
         scale = np.array(self._size) / _size(self._grey)
         return (points.astype(np.float64) + 0.5) * scale - 0.5
 
     def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
-        """Say why the frame cannot follow the one before; empty if it can."""
+        """Return why tracking cannot continue from the previous frame; empty if it can."""
         if self._grey is None:
             return ''
         if _size(grey) != self._size:
@@ -188,13 +188,13 @@ class FeatureTracker:
         return ''
 
     def _thin_out(self) -> None:
-        """Drop tracks, of every age and everywhere alike, where there are more than allowed."""
+        """Drop tracks evenly, over ages and positions, if there are more than allowed."""
         if self.n_tracks > self.max_tracks:
             index = np.linspace(0, self.n_tracks - 1, self.max_tracks).astype(np.int64)
             self._take(index, self._points, self._steps)
 
     def _take(self, index: IntArray, points: Points, steps: Points) -> None:
-        """Keep some of the tracks, at these positions after these steps."""
+        """Keep some of the tracks, with these positions and steps."""
         self._points, self._steps, self._ids = points[index], steps[index], self._ids[index]
         self._history.keep(index)
 
@@ -219,12 +219,12 @@ class FeatureTracker:
         self._step_ns = step_ns
 
     def _first_of_each_spot(self, points: Points, shape: tuple[int, ...]) -> IntArray:
-        """Of tracks that ran together keep the oldest (ids ascend), in order."""
+        """Keep the oldest of tracks at the same position (ids ascend), in order."""
         spot = np.float32(max(1.0, 0.25 * self.config.min_distance * max(shape)))
         return first_of_each_spot(points, spot)
 
     def _replenish(self, grey: GreyImage) -> None:
-        """Fill empty parts of the image with new tracks."""
+        """Add new tracks in empty parts of the image."""
         corners = detect_corners(grey, self._points, self.max_tracks - len(self._points),
                                  self.config.min_distance, self._mask)
         ids = np.arange(self._next_id, self._next_id + len(corners))
@@ -240,13 +240,13 @@ class FeatureTracker:
 
 def _flow(old: GreyImage, new: GreyImage, points: Points, guess: Points, levels: int
           ) -> tuple[Points, npt.NDArray[np.bool_]]:
-    """Return where points are in the new image, and which of them find the way back."""
+    """Return the points in the new image, and which of them pass the forward-backward check."""
     settings = {'winSize': WINDOW, 'minEigThreshold': MIN_EIGENVALUE,
                 'flags': cv2.OPTFLOW_USE_INITIAL_FLOW | NO_ERROR,
                 'criteria': (cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 15, 0.03)}
     there, found, _ = cv2.calcOpticalFlowPyrLK(old, new, points, guess, maxLevel=levels,
                                                **settings)
-    # Backwards from the known start two levels suffice: that halves the time.
+    # Backwards, from the known position, two levels suffice, which halves the time.
     back, returned, _ = cv2.calcOpticalFlowPyrLK(new, old, there, points.copy(), maxLevel=1,
                                                  **settings)
     error = np.abs(back - points).max(axis=1)
@@ -260,7 +260,7 @@ def _size(image: GreyImage) -> tuple[int, int]:
 
 def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
     x, y = points.T
-    # Comparisons with NaN are false, so that it is outside.
+    # Comparisons with NaN are false, so NaN is outside.
     return np.asarray((x >= BORDER) & (y >= BORDER) & (x <= shape[1] - 1 - BORDER)
                       & (y <= shape[0] - 1 - BORDER))
 

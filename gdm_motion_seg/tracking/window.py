@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tracks over several gaps: the value between tracking and segmentation."""
+"""Tracks over several gaps, the input of the segmentation."""
 
 from dataclasses import dataclass, field, replace
 
@@ -13,20 +13,20 @@ from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray,
 @dataclass(frozen=True)
 class Window:
     """
-    N tracks of the newest frame and where they were, one row per track, one column per gap.
+    N tracks of the newest frame with their positions at G earlier times.
 
-    Column 0 is the pair that motions, residuals and messages refer to; the other columns are
-    further evidence for the labels of the same tracks.
+    Gap 0 is the pair to which motions, residuals and messages refer. The other gaps are further
+    evidence for the labels of the same tracks.
     """
 
     x: FloatArray
     """(N, 2) pixels in the newest frame."""
     before: FloatArray
-    """(G, N, 2) pixels in each earlier frame; NaN where a track is younger than that."""
+    """(G, N, 2) pixels in each earlier frame; NaN if a track is younger."""
     seconds: tuple[float, ...]
-    """(G,) time of each gap."""
+    """(G,) length of each gap in seconds."""
     covariance: FloatArray
-    """(N, 3) xx, xy, yy of the position noise of a track, in square pixels."""
+    """(N, 3) covariance (xx, xy, yy) of the position noise of a track, in square pixels."""
     ids: IntArray
     """(N,) track ids, ascending."""
     image_size: tuple[int, int]
@@ -38,7 +38,7 @@ class Window:
 
     @property
     def pair(self) -> Correspondences:
-        """Return the correspondences of column 0."""
+        """Return the correspondences of gap 0."""
         return Correspondences(self.before[0], self.x, self.image_size, self.ids)
 
     def take(self, index: IntArray) -> 'Window':
@@ -49,26 +49,26 @@ class Window:
 
 @dataclass(frozen=True)
 class TrackedFrame:
-    """What tracking makes of one frame."""
+    """The result of tracking for one frame."""
 
     stamp: int
     """Time of the frame in nanoseconds."""
     previous_stamp: int
-    """Time of the older frame of the pair; equal to stamp where there is no pair."""
+    """Time of the older frame of the pair; equal to stamp if there is no pair."""
     gap: int
-    """Frames between the two; 0 where there is no pair."""
+    """Number of frames from the older to the newer frame; 0 if there is no pair."""
     window: Window
-    """Tracks that span the pair; none where there is no pair."""
+    """Tracks of the pair; none if there is no pair."""
     reason: str = ''
-    """Why there is no pair; empty where there is one."""
+    """Why there is no pair; empty if there is one."""
     problem: bool = False
-    """True where the reason is a fault of the input."""
+    """True if the reason is a fault of the input."""
     n_tracks: int = 0
-    """Number of tracks that are followed, of any age."""
+    """Number of current tracks, of any age."""
     epoch: int = 0
-    """Number of restarts before this frame: tracks live within one epoch."""
+    """Number of restarts before this frame; a track exists within one epoch only."""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Time that each stage took so far."""
+    """Time of each stage so far."""
 
 
 def empty_window(image_size: tuple[int, int]) -> Window:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Looking at answers outside of ROS: a live page, a page in one file, Rerun.
+Viewers of results outside of ROS: a live page, a page in one file, Rerun.
 
 The node never imports this package. It needs the extra ``view``: tornado serves the page, PyAV
 writes the video that browsers play.

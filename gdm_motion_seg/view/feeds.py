@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a page gets its frames from: a source, run through the pipeline here, or a node."""
+"""Frames for a page: from a source that is processed here, or from a running node."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -27,27 +27,27 @@ JPEG_QUALITY = 85
 
 @dataclass(frozen=True)
 class Sight:
-    """A frame that can be shown: its moment at once, its picture when somebody wants it."""
+    """A frame to show: its moment, and a function that makes its picture."""
 
     moment: Moment
     jpeg: Callable[[], bytes]
-    """Draws and encodes it; empty if there is none."""
+    """Draws and encodes the picture; returns empty bytes if there is none."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A frame, what the pipeline says about it, and how long that took."""
+    """A frame, its result, and the processing time."""
 
     frame: Frame
     result: FrameResult
     latency_ms: float
     instances: Instances | None = None
-    """Id of the body at each pixel, where masks are wanted."""
+    """Id of the body at each pixel; None without masks."""
 
 
 def answers(source: FrameSource, config: PipelineConfig, seed: int = 0, masks: bool = False
             ) -> Iterator[Answer]:
-    """Yield each frame of a source with its answer, and with dense masks if they are wanted."""
+    """Yield each frame of a source with its result, and with dense masks if requested."""
     pipeline = MotionPipeline(config, seed)
     dense = MotionMasks() if masks else None
     for frame in source.frames():
@@ -59,13 +59,13 @@ def answers(source: FrameSource, config: PipelineConfig, seed: int = 0, masks: b
 
 
 def sights(found: Iterable[Answer]) -> Iterator[Sight]:
-    """Yield what a page can show of answers."""
+    """Yield a Sight for each Answer."""
     for answer in found:
         yield Sight(moment_of(answer.result, answer.latency_ms), partial(_picture, answer))
 
 
 def node_sights(frames: 'Iterable[NodeFrame]') -> Iterator[Sight]:
-    """Yield what a page can show of a running node."""
+    """Yield a Sight for each frame of a running node."""
     size = (0, 0)
     for frame in frames:
         if frame.keypoints is None or frame.motions is None:
@@ -80,11 +80,11 @@ def node_sights(frames: 'Iterable[NodeFrame]') -> Iterator[Sight]:
 
 
 def _picture(answer: Answer) -> bytes:
-    """Draw and encode an answer."""
+    """Draw and encode the overlay of a result."""
     return encode_jpeg(draw_overlay(answer.frame.image, answer.result, answer.instances))
 
 
 def encode_jpeg(image: npt.NDArray[np.uint8]) -> bytes:
-    """Encode a BGR image."""
+    """Encode a BGR image as JPEG."""
     _, data = cv2.imencode('.jpg', image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return bytes(data)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a page shows of one frame beside its picture, as plain values."""
+"""The values that a page shows for one frame besides its picture."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +28,11 @@ class Body:
     box: tuple[float, float, float, float]
     """Left, top, right and bottom in pixels."""
     moving: float
-    """How sure it is that it moves, in [0, 1]."""
+    """Probability that it moves."""
     count: int
     kind: str
     speed: float
-    """Median speed of its tracks in the image, in pixels a second."""
+    """Median speed of its tracks in the image, in pixels per second."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Moment:
     latency_ms: float | None = None
 
     def document(self) -> dict[str, Any]:
-        """Return it as the page wants it: plain values, rounded, in short."""
+        """Return it as a dictionary of rounded values for the page."""
         return {
             'stamp': self.stamp / 1e9, 'size': list(self.size), 'world': self.world,
             'outliers': self.outliers, 'reason': self.reason,
@@ -64,12 +64,12 @@ class Moment:
 
 
 def css_colour(motion_id: int) -> str:
-    """Return the colour of a motion as style sheets write it."""
+    """Return the colour of a motion in CSS notation."""
     return '#%02x%02x%02x' % motion_rgb(motion_id)
 
 
 def moment_of(result: FrameResult, latency_ms: float | None = None) -> Moment:
-    """Return the moment of an answer."""
+    """Return the moment of a result."""
     pair = result.correspondences
     return moment_from_rows(result.stamp, pair.image_size, motion_rows(result), result.labels,
                             pair.x2 - pair.x1, result.reason, latency_ms)
@@ -79,7 +79,7 @@ def moment_from_rows(stamp: int, size: tuple[int, int], motions: Rows, labels: I
                      flow: npt.NDArray[np.floating[Any]], reason: str = '',
                      latency_ms: float | None = None) -> Moment:
     """
-    Return the moment of what the node publishes.
+    Return the moment of published messages of the node.
 
     Parameters
     ----------
@@ -94,9 +94,9 @@ def moment_from_rows(stamp: int, size: tuple[int, int], motions: Rows, labels: I
     flow : (N, 2) array
         Displacement of the keypoints between the two images, in pixels.
     reason : str
-        Why there is no answer.
+        Why there are no motions.
     latency_ms : float, optional
-        How long the answer took.
+        Processing time.
 
     """
     lengths = np.hypot(flow[:, 0], flow[:, 1])

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page, live or with everything in it: one file of HTML that loads nothing from anywhere."""
+"""The HTML page, live or with its data; it loads nothing from other hosts."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -22,12 +22,12 @@ from gdm_motion_seg.view.moments import Moment
 
 CONTENT_POLICY = ("default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
                   "img-src blob: data:; media-src blob: data:; connect-src 'self'")
-"""What the browser may load: what the page holds, and the stream that it came with."""
+"""Content security policy: only the contents of the page and its own web socket."""
 LIBRARIES = ('numpy', 'scipy', 'opencv-python-headless', 'numba')
 
 
 def about(source: str, config: PipelineConfig, live: bool, fps: float) -> dict[str, Any]:
-    """Return what a page says about itself: the source, the settings and the versions."""
+    """Return the source, the settings and the versions, which the page shows."""
     return {'source': source, 'live': live, 'fps': fps, 'settings': to_flat(config),
             'versions': {'gdm_motion_seg': __version__, 'Python': platform.python_version(),
                          **_versions()}}
@@ -41,23 +41,23 @@ def page(about: Mapping[str, Any], moments: Iterable[Moment] = (), video: Path |
     Parameters
     ----------
     about : mapping
-        As :func:`about` returns it.
+        The result of :func:`about`.
     moments : iterable of Moment
-        The frames of the video; none for a live page, which gets them as they come.
+        The frames of the video; none for a live page, which receives them later.
     video : Path, optional
-        An mp4 that browsers play, one frame for each moment; the page is live without.
+        An mp4 file with one frame per moment; without it the page is a live page.
 
     """
     data = {'about': dict(about), 'moments': [moment.document() for moment in moments]}
     encoded = '' if video is None else base64.b64encode(video.read_bytes()).decode('ascii')
-    # Nothing within the data may end the script element that holds it.
+    # The data must not end the script element that contains them.
     text = json.dumps(data, allow_nan=False).replace('<', '\\u003c')
     parts = {'@POLICY@': CONTENT_POLICY, '@DATA@': text, '@VIDEO@': encoded}
     return re.sub('|'.join(parts), lambda found: parts[found.group()], _template())
 
 
 def need_video() -> None:
-    """Say what is missing before a page with a video is made; not after an hour of work."""
+    """Raise an error if PyAV is missing, before the frames are processed."""
     if not plays_in_browsers():
         raise MissingDependencyError('a page with a video needs PyAV with H.264: pip install '
                                      "'gdm_motion_seg[view]'")

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plays a feed at its own pace; people may pause it, step through it and begin again."""
+"""Plays a feed at its own speed, with pause, single steps and restart."""
 
 from collections.abc import Callable, Iterable
 from enum import Enum
@@ -12,13 +12,13 @@ from typing import Protocol
 from gdm_motion_seg.view.feeds import Sight
 
 WAIT_S = 0.2
-"""Longest time, in seconds, until a signal is noticed while nothing happens."""
+"""Longest time, in seconds, until a signal is handled while nothing happens."""
 
-FIRST = 'waiting for the first frame (on a fresh machine, code is compiled for a minute)'
+FIRST = 'waiting for the first frame (at the first use, code is compiled for a minute)'
 
 
 class State(str, Enum):
-    """What a player does."""
+    """The state of a player."""
 
     PLAYING = 'playing'
     PAUSED = 'paused'
@@ -26,24 +26,24 @@ class State(str, Enum):
 
 
 class Screen(Protocol):
-    """Where a player shows its frames."""
+    """Shows the frames of a player."""
 
     def show(self, sight: Sight) -> None:
         """Show a frame."""
 
     def tell(self, state: State, note: str) -> None:
-        """Show what the player does, and why it ended."""
+        """Show the state of the player, and why it ended."""
 
     def clear(self) -> None:
-        """Forget the frames shown so far: they come again."""
+        """Forget the frames shown so far, because the feed starts again."""
 
 
 class Player:
     """
     Shows the frames of a feed.
 
-    A file waits while it is paused. A live source continues unseen, so that its images stay new.
-    Commands may come from any thread; ``run`` belongs to one.
+    A file stops while it is paused. A live source continues, and its frames are skipped. Any
+    thread may call the commands; one thread calls ``run``.
     """
 
     def __init__(self, screen: Screen, live: bool) -> None:
@@ -56,7 +56,7 @@ class Player:
 
     @property
     def state(self) -> State:
-        """Return what the player does."""
+        """Return the state of the player."""
         return self._state
 
     def pause(self) -> None:
@@ -64,7 +64,7 @@ class Player:
         self._become(State.PAUSED)
 
     def play(self) -> None:
-        """Go on."""
+        """Continue."""
         self._become(State.PLAYING)
 
     def step(self) -> None:
@@ -74,13 +74,13 @@ class Player:
         self._become(State.PAUSED)
 
     def again(self) -> None:
-        """Begin again; a live source, which has no beginning, continues."""
+        """Start again from the beginning; a live source continues."""
         with self._changed:
             self._again = not self._live
         self._become(State.PLAYING)
 
     def run(self, open_feed: Callable[[], Iterable[Sight]], wait_at_end: bool = True) -> None:
-        """Play until the feed ends, or, if it is to wait there, until a signal comes."""
+        """Play until the feed ends, or with ``wait_at_end`` until a signal."""
         while True:
             self._screen.clear()
             self._screen.tell(self._state, FIRST)
@@ -90,7 +90,7 @@ class Player:
                 return
 
     def fail(self, note: str) -> None:
-        """Say why there is nothing more to show."""
+        """Show why the feed has failed."""
         self._end(note)
 
     def wait(self) -> None:
@@ -133,7 +133,7 @@ class Player:
                 return
 
     def _may_show(self, pace: '_Pace') -> bool:
-        """Wait until the next frame may be shown; False if it is to be passed over."""
+        """Wait until the next frame may be shown; False if it must be skipped."""
         with self._changed:
             while self._state is State.PAUSED and not self._steps and not self._again:
                 if self._live:
@@ -145,13 +145,13 @@ class Player:
 
 
 class _Pace:
-    """Waits as long as the stamps say, and does not hurry after a delay."""
+    """Waits according to the stamps; after a delay it does not try to catch up."""
 
     def __init__(self) -> None:
         self._shift: float | None = None
 
     def forget(self) -> None:
-        """Restart the clock of the playback at the next frame."""
+        """Restart the clock at the next frame."""
         self._shift = None
 
     def wait_for(self, stamp: int) -> None:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Logs frames and answers to Rerun: images, tracks, boxes, masks and plots over time."""
+"""Logs frames and results to Rerun: images, tracks, boxes, masks and plots over time."""
 
 from importlib import import_module
 from pathlib import Path
@@ -20,10 +20,10 @@ TIMELINE = 'time'
 
 
 class RerunLog:
-    """A recording; use it in a ``with`` statement."""
+    """A Rerun recording; use it in a ``with`` statement."""
 
     def __init__(self, name: str, file: Path | None = None) -> None:
-        """Record into a file, or open a viewer if none is given."""
+        """Record into a file, or open a viewer if no file is given."""
         try:
             self._rr: Any = import_module('rerun')
         except ImportError:
@@ -41,12 +41,12 @@ class RerunLog:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  traceback: TracebackType | None) -> None:
-        """Write what is not written yet."""
+        """Write the remaining data."""
         self._stream.flush()
         self._stream.disconnect()
 
     def add(self, answer: Answer) -> None:
-        """Log one frame and its answer."""
+        """Log one frame and its result."""
         frame, result, instances = answer.frame, answer.result, answer.instances
         rr, pair = self._rr, result.correspondences
         self._stream.set_time(TIMELINE, timestamp=np.datetime64(result.stamp, 'ns'))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Serves the live page on loopback: one page, one web socket, nothing from any other host."""
+"""Web server of the live page, with one web socket; by default on the loopback interface."""
 
 import asyncio
 from collections import deque
@@ -27,10 +27,10 @@ from gdm_motion_seg.view.page import CONTENT_POLICY, page
 from gdm_motion_seg.view.player import State
 
 REMEMBERED = 1800
-"""Moments that a page that is opened later still gets: a minute at 30 Hz."""
+"""Number of moments that a newly opened page gets: a minute at 30 Hz."""
 START_S = 10.0
 GOODBYE_S = 0.05
-"""Time for the browsers to hear that the stream has ended."""
+"""Time for the last messages to the browsers."""
 _LENGTH = struct.Struct('>I')
 
 
@@ -38,14 +38,14 @@ class PageServer:
     """
     A :class:`~gdm_motion_seg.view.player.Screen` for any number of browsers.
 
-    A thread of its own serves; another draws, at the rate of the fastest browser: the newest
-    frame wins, and without a browser nothing is drawn. ``show`` never waits for either.
+    One thread serves, another draws, at the rate of the fastest browser. Frames that come faster
+    are skipped, and without a browser nothing is drawn. ``show`` never waits for these threads.
     """
 
     def __init__(self, about: Mapping[str, Any], host: str = '127.0.0.1', port: int = 0) -> None:
-        """Bind the port; InputError if it is taken."""
+        """Bind the port; raises InputError if it is in use."""
         self.commands: dict[str, Callable[[], None]] = {}
-        """What a browser may ask for, by name."""
+        """The commands of a browser, by name."""
         self._about = dict(about)
         self._sockets = _bind(host, port)
         self.port: int = self._sockets[0].getsockname()[1]
@@ -67,21 +67,21 @@ class PageServer:
         started.wait(START_S)
 
     def show(self, sight: Sight) -> None:
-        """Send a frame to every browser as soon as it takes one."""
+        """Send a frame to every browser that is ready for one."""
         number, self._count = self._count, self._count + 1
         document = {'number': number, **sight.moment.document()}
         self._call(self._add, number, json.dumps(document, allow_nan=False))
-        # In this order, so that a browser that comes meanwhile gets the picture from either side.
+        # In this order, so that a browser that connects meanwhile also gets the picture.
         self._newest = number, sight
         if self._clients:
             self._draw.put(self._newest)
 
     def tell(self, state: State, note: str) -> None:
-        """Send what the player does."""
+        """Send the state of the player."""
         self._call(self._set_state, {'state': state.value, 'note': note})
 
     def clear(self) -> None:
-        """Forget all frames; they come again from the beginning."""
+        """Forget all frames, because the feed starts again."""
         self._call(self._forget)
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class PageServer:
         self._call(self._set_state, {'note': f'a frame could not be drawn: {error}'})
 
     def _serve(self, started: threading.Event) -> None:
-        """Run the loop of the server's thread, in which everything below happens."""
+        """Run the event loop of the server thread, which calls all methods below."""
         asyncio.set_event_loop(self._loop)
         pages = {'server': self}
         server = HTTPServer(Application([(r'/', _Page, pages), (r'/stream', _Stream, pages)]))
@@ -139,7 +139,7 @@ class PageServer:
             client.push()
 
     def message(self, after: int, with_picture: bool) -> bytes:
-        """Return the moments after a number, the state, and the picture if it is wanted."""
+        """Return the moments after a number, the state, and the picture if requested."""
         head = json.dumps({**self._state, 'shown': self._jpeg_of if with_picture else None})
         moments = ','.join(text for number, text in self._moments if number > after)
         text = f'{head[:-1]}, "moments": [{moments}]}}'.encode()
@@ -147,22 +147,22 @@ class PageServer:
 
     @property
     def newest(self) -> tuple[int, int, str]:
-        """Return what a browser has if it has everything: moment, picture, state."""
+        """Return the numbers of the newest moment, picture and state."""
         last = self._moments[-1][0] if self._moments else -1
         return last, self._jpeg_of, json.dumps(self._state)
 
     @property
     def about(self) -> dict[str, Any]:
-        """Return what does not change: the source, the settings, versions."""
+        """Return the source, the settings and the versions, which do not change."""
         return self._about
 
     def check(self, handler: RequestHandler) -> None:
-        """Refuse names that are not ours: a page of a stranger could point its own name here."""
+        """Refuse unknown host names, against DNS rebinding."""
         if self._allowed is not None and handler.request.host_name not in self._allowed:
             raise HTTPError(403)
 
     def join(self, client: '_Stream') -> None:
-        """Send frames to one more browser, beginning with the newest, which may be the last."""
+        """Send frames to a new browser, beginning with the newest."""
         self._clients.add(client)
         if self._newest is not None:
             self._draw.put(self._newest)
@@ -172,7 +172,7 @@ class PageServer:
         self._clients.discard(client)
 
     def obey(self, command: str) -> None:
-        """Do what a browser asks for, if it is one of the commands."""
+        """Execute a command of a browser, if it is known."""
         if command in self.commands:
             self.commands[command]()
 
@@ -194,7 +194,7 @@ class _Stream(WebSocketHandler):
     """
     One browser.
 
-    It asks for the next frame when it has drawn the last one, so a slow browser skips frames and
+    It requests the next frame when it has drawn the last one. A slow browser skips frames and
     delays neither the pipeline nor other browsers.
     """
 
@@ -220,7 +220,7 @@ class _Stream(WebSocketHandler):
         self._server.leave(self)
 
     def push(self) -> None:
-        """Send what is new, if the browser waits for it."""
+        """Send new data, if the browser waits for them."""
         newest = self._server.newest
         if not self._ready or newest == self._has:
             return
@@ -233,7 +233,7 @@ class _Stream(WebSocketHandler):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can reach an address."""
+    """Whether only this machine can reach an address."""
     if host == 'localhost':
         return True
     try:
@@ -243,7 +243,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _names(host: str) -> set[str] | None:
-    """Return the names under which the page may be asked for; None for any."""
+    """Return the permitted host names of the page; None for any."""
     if not is_loopback(host):
         return None
     return {'localhost', host, f'[{host}]', '127.0.0.1', '[::1]', '::1'}

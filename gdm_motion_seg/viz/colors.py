@@ -23,29 +23,29 @@ PALETTE: tuple[Rgb, ...] = (
 """
 Okabe and Ito's palette without black, and five colours far from it.
 
-From the fifth on, each is the one that is farthest from those before it in the eyes of those who
-see it worst: people with normal sight and with the three kinds of colour blindness (CIELAB).
+From the fifth on, each colour has the largest distance (CIELAB) to the earlier ones, for the worst
+of normal sight and the three kinds of colour blindness.
 """
 
 WORLD_RGB: Rgb = (200, 200, 200)
 """The static world; a darker grey looks like bluish green and like reddish purple."""
 OUTLIER_RGB: Rgb = (56, 56, 56)
-"""Wrong matches: nearly the background of RViz, and as far from the colours as a grey can be."""
+"""Wrong matches: close to the background of RViz, and as far from the colours as a grey can be."""
 
 
 def is_second_round(motion_id: int) -> bool:
-    """Whether the colour of a body was given before, so that it needs another mark."""
+    """Whether the colour of a body is used for the second time, so that it needs a mark."""
     return motion_id > 0 and (motion_id - 1) // len(PALETTE) % 2 == 1
 
 
 def motion_rgb(motion_id: int) -> Rgb:
-    """Return red, green, blue of a motion by its id: 0 is the world, a negative one an outlier."""
+    """Return the RGB colour of an id: 0 is the world, a negative id is an outlier."""
     if motion_id > 0:
         return PALETTE[(motion_id - 1) % len(PALETTE)]
     return OUTLIER_RGB if motion_id else WORLD_RGB
 
 
 def motion_bgr(motion_id: int) -> Bgr:
-    """Return the same colour in OpenCV's order."""
+    """Return the same colour as BGR."""
     red, green, blue = motion_rgb(motion_id)
     return blue, green, red

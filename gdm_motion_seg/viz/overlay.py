@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A frame with its answer drawn over it.
+A frame with its result drawn over it.
 
-What moves stands out: each body has a tinted outline, a box and a tag with its id and how sure it
-is that it moves. The static world is thin grey dots, wrong matches are hardly visible. The same
-frame and answer always give the same picture.
+Each body has a tinted region with an outline, a box, and a tag with its id and its probability of
+moving. The static world is drawn as thin grey dots; wrong matches are hardly visible. The same
+frame and result always give the same picture.
 """
 
 from dataclasses import dataclass
@@ -29,21 +29,21 @@ Image = npt.NDArray[np.uint8]
 Instances = npt.NDArray[np.int32]
 
 REFERENCE_PIXELS = 640 * 480
-"""Lines and letters have their plain size in images of so many pixels and grow with them."""
+"""Size of an image with scale 1; lines and letters grow with the image."""
 MIN_SCALE = 0.6
 """Smaller letters cannot be read."""
 COARSE = 4
-"""Regions of bodies without a mask are found in an image smaller by this factor, at scale 1."""
+"""Reduction of the image in which regions of bodies without a mask are found, at scale 1."""
 REACH_PX = 24.0
-"""Tracks at most about twice this apart, at scale 1, share an outline."""
+"""Tracks up to about twice this distance apart, at scale 1, share an outline."""
 TINT = 0.30
 """Share of the body's colour inside of its outline."""
 MAX_BODY_LINES = 6
-"""Bodies that the legend lists; it counts the others."""
+"""Largest number of bodies that the legend lists; others are only counted."""
 SHIFT = 4
 """Bits of the fraction of a pixel in coordinates of lines."""
 FAR_PX = 30_000.0
-"""Ends of lines beyond this are cut: OpenCV counts in 32 bits."""
+"""Largest coordinate of the end of a line: OpenCV uses 32 bits."""
 WHITE: Bgr = (255, 255, 255)
 BLACK: Bgr = (0, 0, 0)
 FONT = cv2.FONT_HERSHEY_SIMPLEX
@@ -56,17 +56,17 @@ class LegendLine(NamedTuple):
     """Colour of its swatch; None for no swatch."""
     text: str
     hollow: bool = False
-    """Whether dots and swatch have a dark middle: the colour was given before."""
+    """Whether dots and swatch have a dark middle, because the colour is used twice."""
 
 
 @dataclass(frozen=True)
 class _Region:
-    """Where a body is in the image."""
+    """The region of a body in the image."""
 
     left: int
     top: int
     soft: Image
-    """255 inside of the body, 0 outside; its first pixel is (left, top) of the image."""
+    """255 inside of the body, 0 outside; its first pixel is at (left, top) of the image."""
     ramp: float
     """Pixels over which ``soft`` rises; the outline is in the middle."""
 
@@ -81,15 +81,15 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
     image :
         The newer frame of the result's pair; grey, BGR or BGRA of 8 or 16 bits.
     result :
-        What the pipeline said about it.
+        The result of the pipeline.
     instances :
-        (height, width) id of the body at each pixel where dense masks are known; 0 and less is
-        no body. Without it, a body's outline surrounds its tracks.
+        (height, width) id of the body at each pixel, from a dense mask; 0 and less is no body.
+        Without it, the outline of a body surrounds its tracks.
 
     Returns
     -------
     array
-        (height, width, 3) BGR; the frame itself is left as it is.
+        (height, width, 3) BGR; the frame itself is not changed.
 
     """
     canvas = to_bgr(image)
@@ -101,7 +101,7 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
     stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), _ink(WORLD))
     bodies = [motion for motion in result.motions if not motion.is_world]
     if instances is not None:
-        # A mask may outlive its tracks, and so show a body that has no motion now.
+        # A mask may show a body that has no tracks, and so no motion, now.
         regions = {body: _mask_region(instances, body, scale) for body in _ids_in(instances)}
     else:
         regions = {body.id: _tracks_region(canvas, points.x2[body.members], scale)
@@ -112,7 +112,7 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
                         _ink(body_id), TINT, _outline_width(scale))
     for body in bodies:
         _draw_tracks(canvas, points, body.members, body.id, scale)
-    # Boxes and tags last: tracks of one body must not hide the tag of another.
+    # Boxes and tags last, so that tracks do not hide tags.
     for body in bodies:
         _draw_box(canvas, body, scale)
     for body in bodies:
@@ -122,7 +122,7 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
 
 
 def legend_lines(result: FrameResult) -> list[LegendLine]:
-    """Return the lines of the legend: what moves, each body, the rest of the tracks, the pair."""
+    """Return the lines of the legend: number of bodies, each body, other tracks, the pair."""
     lines: list[LegendLine] = []
     bodies = [m for m in result.motions if not m.is_world]
     if result.has_pair:
@@ -146,12 +146,12 @@ def legend_lines(result: FrameResult) -> list[LegendLine]:
 
 
 def tag_text(motion: Motion) -> str:
-    """Return what stands at a body: its id and how sure it is that it moves."""
+    """Return the tag of a body: its id and its probability of moving."""
     return f'{motion.id}  {100 * motion.moving:.0f}%'
 
 
 def to_bgr(image: npt.NDArray[np.generic]) -> Image:
-    """Return a BGR copy with 8 bits; 16 bit images are stretched to their own range."""
+    """Return an 8-bit BGR copy; 16-bit images are scaled to their range."""
     check_array(image)
     pixels = image.reshape(image.shape[:2]) if image.ndim == 3 and image.shape[2] == 1 else image
     if pixels.dtype != np.uint8:
@@ -182,12 +182,12 @@ def _outline_width(scale: float) -> float:
 
 
 def _ids_in(instances: Instances) -> list[int]:
-    """Return the ids of the bodies in a mask, of every fourth pixel: no body is smaller."""
+    """Return the ids of the bodies in a mask; every fourth pixel suffices."""
     return [int(i) for i in np.unique(instances[::2, ::2]) if i > 0]
 
 
 def _mask_region(instances: Instances, body: int, scale: float) -> _Region | None:
-    """Return where a dense mask shows a body."""
+    """Return the region of a body in a dense mask."""
     mask = (instances == body).view(np.uint8)
     left, top, width, height = cv2.boundingRect(mask)
     if not width:
@@ -201,7 +201,7 @@ def _mask_region(instances: Instances, body: int, scale: float) -> _Region | Non
 
 
 def _tracks_region(canvas: Image, at: npt.NDArray[np.float64], scale: float) -> _Region | None:
-    """Return the surroundings of a body's tracks: what no gap wider than REACH_PX divides."""
+    """Return the region around the tracks of a body; gaps up to about 2 REACH_PX are closed."""
     height, width = canvas.shape[:2]
     at = at[((at > -0.5) & (at < (width - 0.5, height - 0.5))).all(axis=1)]
     if not len(at):
@@ -237,7 +237,7 @@ def _ellipse(radius: int) -> Image:
 
 def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body: int,
                  scale: float) -> None:
-    """Draw a body's tracks: where they come from as a thin line, where they are as a dot."""
+    """Draw the tracks of a body: a dot at the new position, a thin line from the old one."""
     now, colour, radius = points.x2[members], _ink(body), 1.6 * scale
     ends = np.clip(np.stack([points.x1[members], now], axis=1), -FAR_PX, FAR_PX)
     cv2.polylines(canvas, np.rint(ends * 2**SHIFT).astype(np.int32), False, colour.tolist(),
@@ -263,7 +263,7 @@ def _draw_box(canvas: Image, body: Motion, scale: float) -> None:
 
 
 def _draw_tag(canvas: Image, body: Motion, scale: float) -> None:
-    """Write id and certainty on a plate of the body's colour above its box, or inside of it."""
+    """Write the tag on a background of the body's colour above its box, or inside of it."""
     left, top, _, _ = _box(canvas, body)
     size, thick, pad = 0.5 * scale, max(1, round(scale)), round(3 * scale)
     (wide, high), _ = cv2.getTextSize(tag_text(body), FONT, size, thick)
@@ -293,7 +293,7 @@ def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:
     pad, step = round(5 * scale), round(15 * scale)
     indent = round(16 * scale)
     longest = max(cv2.getTextSize(text, FONT, size, thick)[0][0] for _, text, _ in lines)
-    # A long reason is written smaller rather than beyond the edge of a small image.
+    # A long reason is written in smaller letters, so that it fits a small image.
     room = max(1, width - 3 * pad - indent)
     if longest > room:
         size *= room / longest

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plots of measurements, as PNG or SVG files from plain numbers; matplotlib is imported on use."""
+"""Plots of measurements as PNG or SVG files; matplotlib is imported on use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from gdm_motion_seg.errors import InputError, MissingDependencyError
 from gdm_motion_seg.viz.colors import PALETTE
 
 INKS = tuple(colour for colour in PALETTE if np.dot(colour, (0.299, 0.587, 0.114)) < 200)
-"""The colours that can be seen on white."""
+"""Colours that are visible on white."""
 MARKERS = 'osD^vPX*<>hd'
 Curve = tuple[Sequence[float], Sequence[float]]
 """x and y of the points of a curve."""
@@ -30,7 +30,7 @@ def plot_error_per_pair(path: Path, errors: Mapping[str, Sequence[float]], title
 
 
 def plot_sorted_errors(path: Path, errors: Mapping[str, Sequence[float]], title: str) -> None:
-    """Draw each method's errors in ascending order: the share of pairs below any error."""
+    """Draw the cumulative distribution of each method's errors."""
     with _axes(path, title, 'misclassified points (%)', 'share of pairs with at most this error',
                ) as axes:
         for style, (name, values) in zip(_styles(), errors.items()):
@@ -60,7 +60,7 @@ def plot_roc(path: Path, curves: Mapping[str, Curve], points: Mapping[str, tuple
 def plot_accuracy_against_time(path: Path, points: Mapping[str, tuple[float, float]], title: str,
                                ) -> None:
     """Draw each method at its time (logarithmic) and its error."""
-    with _axes(path, title, 'seconds a pair', 'misclassified points (%)') as axes:
+    with _axes(path, title, 'seconds per pair', 'misclassified points (%)') as axes:
         for style, (name, (seconds, error)) in zip(_styles(), points.items()):
             axes.plot(seconds, error, color=style['color'], marker=style['marker'], ls='none',
                       label=name)
@@ -70,7 +70,7 @@ def plot_accuracy_against_time(path: Path, points: Mapping[str, tuple[float, flo
 
 def plot_curves(path: Path, steps: Sequence[str], curves: Mapping[str, Sequence[float]],
                 title: str, x_label: str, y_label: str) -> None:
-    """Draw what each method does along the steps of a sweep."""
+    """Draw the results of each method over the steps of a sweep."""
     with _axes(path, title, x_label, y_label) as axes:
         for style, (name, values) in zip(_styles(), curves.items()):
             axes.plot(range(len(steps)), values, label=name, ms=5.0, **style)
@@ -80,7 +80,7 @@ def plot_curves(path: Path, steps: Sequence[str], curves: Mapping[str, Sequence[
 
 def plot_reliability(path: Path, bins: Sequence[tuple[float, float, int]], title: str) -> None:
     """
-    Draw the share that moves against what was said.
+    Draw the share of keypoints that move against their ``moving``.
 
     Parameters
     ----------
@@ -89,10 +89,10 @@ def plot_reliability(path: Path, bins: Sequence[tuple[float, float, int]], title
     bins : sequence of (float, float, int)
         Mean of ``moving`` in a bin, the share of its keypoints that move, and their number.
     title : str
-        Of the plot.
+        Title of the plot.
 
     """
-    with _axes(path, title, 'moving, as answered', 'share of the keypoints that move') as axes:
+    with _axes(path, title, 'moving, as reported', 'share of the keypoints that move') as axes:
         axes.plot([0.0, 1.0], [0.0, 1.0], color='0.6', lw=1.0, label='calibrated')
         style = next(_styles())
         axes.plot([b[0] for b in bins], [b[1] for b in bins], label='measured', **style)
@@ -104,7 +104,7 @@ def plot_reliability(path: Path, bins: Sequence[tuple[float, float, int]], title
 
 
 def _styles() -> Iterator[dict[str, Any]]:
-    """Give colour, line and mark so that no two of many methods look alike."""
+    """Return colours, line styles and markers that distinguish many methods."""
     number = 0
     while True:
         red, green, blue = INKS[number % len(INKS)]
@@ -116,7 +116,7 @@ def _styles() -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 7.5) -> Iterator[Any]:
-    """Open a figure without a screen and write it when it is drawn."""
+    """Open a figure without a display and write it at the end of the block."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -132,7 +132,7 @@ def _axes(path: Path, title: str, x_label: str, y_label: str, width: float = 7.5
         figure.legend(loc='outside right upper', fontsize='small')
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Text stays text, and the same numbers give the same file.
+        # Keep text as text, and make the same file from the same numbers.
         with rc_context({'svg.fonttype': 'none', 'svg.hashsalt': 'gdm_motion_seg'}):
             figure.savefig(path, dpi=120,
                            metadata={'Date': None} if path.suffix == '.svg' else None)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Drawing of many like things in one call: dots and tinted regions.
+Drawing of many dots in one call, and of tinted regions.
 
-OpenCV draws dot after dot, and thick smooth outlines slowly. These loops need a fraction of the
-time and do not hold Python's lock.
+OpenCV draws one dot per call, and thick smooth outlines slowly. These loops take a fraction of the
+time and release the GIL.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ Image = npt.NDArray[np.uint8]
 @kernel
 def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> None:
     """
-    Put the same dot at many places.
+    Draw the same dot at many positions.
 
     Parameters
     ----------
     canvas : (H, W, 3) array
         The picture, drawn on in place.
     at : (N, 2) array
-        Centres in pixels; what lies outside of the picture is left out.
+        Centres in pixels; parts outside of the picture are not drawn.
     offsets : (P, 2) array
         Pixels of the dot about its centre.
     colour : (3,) array

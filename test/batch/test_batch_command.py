@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command batch: what it computes, keeps, says and leaves, with all that can go wrong."""
+"""The command batch: results, reuse, messages and errors."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def test_only_what_is_missing_or_has_changed_is_computed(tmp_path, inputs, in_pr
 
     code, names, failures = computed()
     assert (code, names) == (1, ['bag0', 'bag1', 'bag2', 'long'])
-    assert list(failures) == ['cut'] and 'cut.mcap is no readable bag' in failures['cut']
+    assert list(failures) == ['cut'] and 'cut.mcap is not a readable bag' in failures['cut']
     first = run_of(tmp_path / 'out')
     shutil.copy(next((inputs / 'bag0').glob('*.mcap')), inputs / 'cut.mcap')
     os.utime(next((inputs / 'bag1').glob('*.mcap')))
@@ -90,7 +90,7 @@ def test_the_data_set_is_read_by_pandas_polars_and_duckdb(done):
     assert dict(rows) == counts
 
 
-def test_the_report_and_its_pages_are_complete_in_themselves(done):
+def test_the_report_and_its_pages_load_nothing_from_elsewhere(done):
     pages = [done / 'report.html', *sorted((done / 'pages').iterdir())]
     assert len(pages) == 4
     for page in pages:
@@ -102,14 +102,14 @@ def test_the_report_and_its_pages_are_complete_in_themselves(done):
     assert all(f'pages/bag{i}.html' in pages[0].read_text() for i in range(3))
 
 
-def test_names_and_reasons_cannot_smuggle_html_into_the_report(tmp_path, done, tiny_bags):
+def test_names_and_reasons_are_escaped_in_the_report(tmp_path, done, tiny_bags):
     batch_run = BatchRun(small_job(done), find_recordings([str(tiny_bags)]))
     batch_run.failures['x'] = '<script>alert(1)</script>'
     batch_run.sum_up(1)
     assert '<script' not in (done / 'report.html').read_text()
 
 
-def test_recordings_of_earlier_settings_are_pointed_out(done, tiny_bags, in_process_scheduler):
+def test_the_report_marks_recordings_of_earlier_settings(done, tiny_bags, in_process_scheduler):
     assert 'other settings' not in (done / 'report.html').read_text()
     assert batch(tiny_bags / 'bag0', '--out', done, '--scheduler', in_process_scheduler,
                  '--set', 'seed=1') == 0
@@ -117,8 +117,9 @@ def test_recordings_of_earlier_settings_are_pointed_out(done, tiny_bags, in_proc
         done / 'report.html').read_text()
 
 
-def test_a_full_disk_stops_the_run_and_keeps_what_is_finished(
-        tmp_path, tiny_bags, in_process_scheduler, monkeypatch, capsys):
+def test_a_full_disk_stops_the_run_and_keeps_what_is_finished(tmp_path, tiny_bags,
+                                                              in_process_scheduler, monkeypatch,
+                                                              capsys):
     process = run.process_recording
 
     def full_at_the_third(job, recording, key):
@@ -132,12 +133,12 @@ def test_a_full_disk_stops_the_run_and_keeps_what_is_finished(
     assert batch(tiny_bags / 'bag0', *flags) == 0
     assert batch(tiny_bags, *flags) == 2
     said = capsys.readouterr().err
-    assert 'No space left on device; what is finished stays' in said
+    assert 'No space left on device; finished work is kept' in said
     assert 'bag0' in run_of(out) and 'bag2' not in run_of(out)
 
 
-def test_an_unforeseen_error_is_tried_again_twice_and_then_reported(
-        tmp_path, tiny_bags, in_process_scheduler, monkeypatch):
+def test_an_unexpected_error_is_retried_twice_and_then_reported(tmp_path, tiny_bags,
+                                                                in_process_scheduler, monkeypatch):
     tries = tmp_path / 'tries'
 
     def fail(job, recording, key):
@@ -189,7 +190,7 @@ def test_a_folder_of_someone_else_is_refused_and_left_alone(tmp_path, tiny_bags,
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
 
 
-def test_without_dask_the_sentence_names_the_pip_line(tmp_path, tiny_bags, capsys, monkeypatch):
+def test_without_dask_the_error_has_the_pip_command(tmp_path, tiny_bags, capsys, monkeypatch):
     import sys
     for name in [name for name in sys.modules if name.startswith('gdm_motion_seg.batch')]:
         monkeypatch.delitem(sys.modules, name)
@@ -212,15 +213,15 @@ def test_a_cluster_of_another_version_is_refused():
         cluster.check_versions(versions(dask='2025.9'))
     with pytest.raises(InputError, match='the scheduler has Python 3.12, this command 3.11'):
         cluster.check_versions(versions(python='3.12.0.final.0'))
-    with pytest.raises(InputError, match='tcp://a has not the version'):
+    with pytest.raises(InputError, match='tcp://a does not have the gdm_motion_seg'):
         cluster.check_code({'tcp://a': '0.0.0+else'})
 
 
-def test_workers_that_do_not_see_the_output_folder_are_refused(tmp_path, in_process_scheduler,
-                                                               monkeypatch):
+def test_workers_that_cannot_access_the_output_folder_are_refused(tmp_path, in_process_scheduler,
+                                                                  monkeypatch):
     monkeypatch.setattr(cluster, '_sees', lambda out, name: False)
     with Client(in_process_scheduler, set_as_default=False) as client:
-        with pytest.raises(InputError, match='does not see'):
+        with pytest.raises(InputError, match='cannot access'):
             cluster.check_shared(client, str(tmp_path))
     assert list((tmp_path / 'recordings').iterdir()) == []
 
@@ -237,11 +238,11 @@ class Ended:
 
 @pytest.mark.parametrize('future, sentence', [
     (Ended('lost'), 'does not answer any more'),
-    (Ended('error', NoWorkerError('task', 60.0)), 'no workers any more')])
-def test_a_lost_scheduler_and_lost_workers_end_the_run_with_a_sentence(tmp_path, tiny_bags, future,
-                                                                       sentence):
+    (Ended('error', NoWorkerError('task', 60.0)), 'all workers died')])
+def test_a_lost_scheduler_and_lost_workers_end_the_run_with_one_sentence(tmp_path, tiny_bags,
+                                                                         future, sentence):
     batch_run = BatchRun(small_job(tmp_path), find_recordings([str(tiny_bags)]))
-    with pytest.raises(GdmMotionSegError, match=f'{sentence}.*what is finished stays'):
+    with pytest.raises(GdmMotionSegError, match=f'{sentence}.*finished work is kept'):
         batch_run._outcome(future, None)
 
 
@@ -259,7 +260,7 @@ def test_a_part_that_kills_three_workers_is_reported_and_one_that_never_began_is
     assert '3 workers died' in batch_run._outcome(killed, task).reason
 
 
-def test_the_estimate_follows_the_bytes_that_are_done():
+def test_the_remaining_time_is_estimated_from_the_finished_bytes():
     progress = Progress(total=100.0, done=25.0, started=time.monotonic() - 1e5)
     assert progress.share == 0.25 and progress.seconds_left == pytest.approx(3e5, rel=1e-2)
     progress.running['long', 0] = 25.0

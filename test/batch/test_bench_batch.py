@@ -30,14 +30,14 @@ def test_other_ids_for_the_same_bodies_agree():
     assert (share, matched) == (1.0, 1.0)
 
 
-def test_a_body_that_changes_its_id_counts_as_wrong_from_there_on():
+def test_a_body_that_changes_its_id_is_wrong_after_the_change():
     one, other = keypoints([1, 1, 0, 0]), keypoints([5, 5, 0, 0])
     labels = pa.array([5, 5, 0, 0, 6, 6, 0, 0], pa.int32())
     other = other.set_column(other.column_names.index('label'), 'label', labels)
     assert bench.label_agreement(one, other)[0] == 6 / 8
 
 
-def test_a_body_that_is_taken_for_the_world_counts_as_wrong():
+def test_a_body_that_is_labelled_as_world_is_wrong():
     assert bench.label_agreement(keypoints([0, 1]), keypoints([0, 0]))[0] == 0.5
     assert bench.label_agreement(keypoints([0, 1]), keypoints([1, 0]))[0] == 0.0
 
@@ -47,7 +47,7 @@ def test_only_keypoints_at_the_same_place_are_compared():
     assert bench.label_agreement(keypoints([0, 1]), keypoints([0, 1], shift=1.0)) == (1.0, 1.0)
 
 
-def test_a_clip_is_played_forth_and_back_without_a_jump(tmp_path):
+def test_a_clip_is_played_forwards_and_backwards_without_a_jump(tmp_path):
     options = SceneOptions('small_mover', 4, (64, 48), compressed=True)
     bag = bench.write_clip(tmp_path / 'bag', options, 3)
     with open_source(bag) as source:
@@ -65,7 +65,7 @@ def test_the_projection_is_limited_by_the_cores_and_then_by_the_scheduler(cores,
     assert bench.projected_hours(1000.0, 60.0, 30.0, 0.1, cores) == pytest.approx(hours)
 
 
-def test_a_log_that_is_being_written_is_read_as_far_as_it_goes(tmp_path):
+def test_an_unfinished_line_of_a_log_is_ignored(tmp_path):
     (tmp_path / 'runs').mkdir()
     (tmp_path / 'runs' / 'a.jsonl').write_text(json.dumps({'event': 'start'}) + '\n{"event": "e')
     assert bench.events(tmp_path) == [{'event': 'start'}]

@@ -36,7 +36,7 @@ def sources(tmp_path_factory, long_bag):
 
 
 @pytest.mark.parametrize('kind', ['bag', 'video', 'folder'])
-def test_stretches_of_a_source_are_together_the_whole_of_it(sources, kind):
+def test_the_parts_of_a_source_together_are_the_whole_source(sources, kind):
     with open_source(sources[kind]) as source:
         whole, seconds = list(source), source.seconds
     seams = [0.0, round(seconds / 3, 3), round(2 * seconds / 3, 3), math.inf]
@@ -51,7 +51,7 @@ def test_stretches_of_a_source_are_together_the_whole_of_it(sources, kind):
 
 
 @pytest.mark.parametrize('kind', ['bag', 'video', 'folder'])
-def test_a_stretch_without_frames_is_empty_and_no_error(sources, kind):
+def test_a_part_without_frames_is_empty_and_not_an_error(sources, kind):
     with open_source(sources[kind]) as source:
         source.select(1000.0)
         assert list(source) == []
@@ -71,7 +71,7 @@ def test_a_slow_camera_gets_a_longer_overlap():
 
 
 @pytest.mark.parametrize('seconds', [None, 0.0, math.inf, 14.0])
-def test_what_is_short_or_of_unknown_length_stays_in_one_piece(seconds):
+def test_a_recording_that_is_short_or_of_unknown_length_is_not_divided(seconds):
     assert small_job('out', split=10.0).parts(seconds, 30.0) == [Part(0)]
     assert small_job('out', split=0.0).parts(1e5, 30.0) == [Part(0)]
 

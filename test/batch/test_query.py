@@ -42,7 +42,7 @@ def test_frames_that_follow_each_other_are_one_moment_of_a_body(folder):
     assert len(found(folder, 'moving > 0.8 and count > 20', join=0.0)) == 6
 
 
-def test_the_world_is_no_body(folder):
+def test_the_world_is_not_a_body(folder):
     assert {body for _, body, *_ in found(folder, 'count > 0')} == {1, 2}
 
 
@@ -58,13 +58,13 @@ def test_conditions_mean_what_they_say(folder, text, count):
     '', 'moving', 'moving >', 'colour > 3', 'moving > 0.8; count > 3', 'count in [1, 2]',
     '__import__("os")', 'moving > open("x")', 'moving > 0.8 and count', 'kind > 3', '1 + 1',
     'count.real > 3', 'kind + 1 > 3'])
-def test_what_is_no_condition_is_refused_in_a_sentence(folder, text):
+def test_an_invalid_condition_is_refused_with_one_sentence(folder, text):
     with pytest.raises(InputError, match='condition|column|number|true nor false|supported|'
                        'compares nothing|evaluated'):
         find_moments(str(folder), text, 0.5)
 
 
-def test_nothing_of_a_condition_is_run():
+def test_a_condition_is_never_executed_as_code():
     with pytest.raises(InputError):
         parse_condition('(lambda: 1)() > 0')
 
@@ -77,6 +77,6 @@ def test_the_command_prints_recording_time_and_body(folder, capsys):
     assert 'first 1 are shown' in capsys.readouterr().out
 
 
-def test_a_folder_without_results_is_a_sentence_and_exit_code_2(tmp_path, capsys):
+def test_a_folder_without_results_gives_one_sentence_and_exit_code_2(tmp_path, capsys):
     assert main(['query', str(tmp_path), 'count > 0']) == 2
-    assert 'holds no results' in capsys.readouterr().err
+    assert 'contains no results' in capsys.readouterr().err

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which recordings are meant by folders, globs, lists and addresses, and what they are called."""
+"""Recordings and their names from folders, globs, lists and addresses."""
 
 import os
 
@@ -35,7 +35,7 @@ def test_a_folder_is_searched_for_bags_videos_and_folders_of_images(tree):
     assert sorted(names(tree)) == ['bag', 'frames', 'run1-camera', 'run2-camera', 'videos-a_b']
 
 
-def test_outputs_of_earlier_commands_are_no_inputs(tree):
+def test_outputs_of_earlier_commands_are_not_inputs(tree):
     assert not any('old_motions' in name for name in names(tree))
 
 
@@ -59,9 +59,9 @@ def test_two_recordings_with_one_name_are_refused_with_both_paths(tree):
 
 @pytest.mark.parametrize('text, sentence', [
     ('{}/nowhere', 'does not exist'), ('{}/*.xyz', 'matches nothing'),
-    ('{}/empty', 'holds no bag'), ('{}/empty.txt', 'lists no recordings'),
-    ('{}/binary.txt', 'no text file'), ('nonsense://x/y', 'cannot be reached')])
-def test_an_input_without_recordings_is_a_sentence(tmp_path, text, sentence):
+    ('{}/empty', 'contains no bag'), ('{}/empty.txt', 'lists no recordings'),
+    ('{}/binary.txt', 'not a text file'), ('nonsense://x/y', 'cannot be reached')])
+def test_an_input_without_recordings_is_refused_with_one_sentence(tmp_path, text, sentence):
     (tmp_path / 'empty').mkdir()
     (tmp_path / 'empty.txt').write_text('# nothing\n')
     (tmp_path / 'binary.txt').write_bytes(b'\xff\xfe\x80')
@@ -75,7 +75,7 @@ def test_a_name_that_looks_like_a_number_or_a_date_gets_a_letter(tmp_path):
     assert sorted(names(tmp_path)) == ['r0001', 'r1e5', 'r2026-01-01', 'rnan', 'x1']
 
 
-def test_the_fingerprint_changes_with_the_file_and_not_without(tmp_path):
+def test_the_fingerprint_changes_only_if_the_file_changes(tmp_path):
     path = tmp_path / 'a.mcap'
     path.write_text('x')
 

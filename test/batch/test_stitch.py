@@ -14,13 +14,13 @@ def seen(labels, tracks, frames=3):
                 np.tile(labels, frames))
 
 
-def test_ids_go_on_over_a_seam_by_tracks():
+def test_bodies_with_common_tracks_keep_their_ids_over_a_seam():
     before = seen([0, 0, 4, 4, 9, -1], [10, 11, 12, 13, 14, 15])
     after = seen([-1, 1, 2, 2, 0, 0], [15, 14, 13, 12, 11, 10])
     assert stitch(before, after, 20)(after.label[:6]).tolist() == [-1, 9, 4, 4, 0, 0]
 
 
-def test_what_is_new_gets_ids_that_were_never_used():
+def test_new_bodies_get_unused_ids():
     labels = stitch(seen([0, 3], [0, 1]), seen([0, 1], [0, 2]), 20)
     assert labels([0, 1, 2, -1]).tolist() == [0, 20, 21, -1]
 
@@ -48,6 +48,6 @@ def test_an_empty_overlap_matches_nothing():
     assert stitch(empty, empty, 5)([1]).tolist() == [5]
 
 
-def test_a_mapping_keeps_the_shape_and_takes_nothing():
+def test_a_mapping_keeps_the_shape_also_of_empty_arrays():
     assert Mapping(FIXED, 3)(np.empty(0, np.int64)).shape == (0,)
     assert Mapping({1: 5}, 3)([1, 2, 1]).tolist() == [5, 5, 5]

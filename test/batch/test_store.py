@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of the output folder are whole or absent, and the folder belongs to one command."""
+"""Files of the output folder are complete or absent, and one command uses it at a time."""
 
 import errno
 
@@ -55,7 +55,8 @@ def test_a_folder_with_files_of_others_is_refused_and_left_alone(tmp_path):
     with pytest.raises(InputError, match='did not write'), OutputStore(str(tmp_path)):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ['thesis.tex']
-    with pytest.raises(InputError, match='no folder'), OutputStore(str(tmp_path / 'thesis.tex')):
+    taken = OutputStore(str(tmp_path / 'thesis.tex'))
+    with pytest.raises(InputError, match='not a folder'), taken:
         pass
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a worker does with a recording: tables, parts, joints, failures."""
+"""The tasks of a worker: tables, parts, joining, failures."""
 
 from dataclasses import replace
 import errno
@@ -63,7 +63,7 @@ def joined(tmp_path_factory, long_bag):
     return out, join_parts(job, recording, KEY, plan.parts)
 
 
-def test_the_tables_hold_what_the_pipeline_answers(tmp_path, tiny_bags):
+def test_the_tables_contain_the_results_of_the_pipeline(tmp_path, tiny_bags):
     recording = recording_at(tiny_bags / 'bag0')
     job = small_job(tmp_path)
     outcome = process_recording(job, recording, KEY)
@@ -119,20 +119,20 @@ def test_joined_parts_have_every_frame_once_and_leave_no_parts(joined, whole):
         assert (np.diff(stamps) >= 0).all()
 
 
-def test_the_first_part_equals_the_run_in_one_piece(joined, whole):
+def test_the_first_part_equals_the_undivided_run(joined, whole):
     ours, theirs = (table(out, 'keypoints', 'long').to_pandas() for out in (joined[0], whole[0]))
     before = ours['time'] < 3.3
     assert before.sum() > 1000
     assert ours[before].equals(theirs[theirs['time'] < 3.3])
 
 
-def test_the_tracks_of_joined_parts_are_those_of_one_piece(joined, whole):
+def test_the_tracks_of_joined_parts_equal_those_of_an_undivided_run(joined, whole):
     ours, theirs = (table(out, 'keypoints', 'long') for out in (joined[0], whole[0]))
     names = ['stamp', 'track_id', 'u', 'v', 'u_prev', 'v_prev']
     assert ours.select(names).equals(theirs.select(names))
 
 
-def test_labels_of_joined_parts_are_those_of_one_piece_nearly_everywhere(joined, whole):
+def test_nearly_all_labels_of_joined_parts_equal_those_of_an_undivided_run(joined, whole):
     from gdm_motion_seg_tools.bench.batch import label_agreement
     share, matched = label_agreement(*(table(out, 'keypoints', 'long')
                                        for out in (whole[0], joined[0])))
@@ -152,7 +152,7 @@ def test_only_tracks_that_a_part_still_needs_are_written_again(tmp_path, long_ba
     assert [file.name.split('-')[1] for file in sorted(folder.glob('*.arrow'))] == ['0001', '0002']
 
 
-def test_a_recording_whose_size_changes_is_refused_in_parts_as_in_one_piece(tmp_path):
+def test_a_recording_whose_size_changes_is_refused_divided_or_not(tmp_path):
     (tmp_path / 'images').mkdir()
     for i in range(120):
         size = (48, 64) if i < 80 else (64, 64)
@@ -170,7 +170,7 @@ def test_the_summary_of_a_recording_survives_json(joined):
     assert summary.seconds == pytest.approx(149 / 15.0, abs=0.01)
 
 
-def test_a_damaged_bag_is_a_failure_that_says_so(tmp_path, tiny_bags):
+def test_a_damaged_bag_is_a_failure_with_a_reason(tmp_path, tiny_bags):
     whole_file = next((tiny_bags / 'bag0').glob('*.mcap')).read_bytes()
     (tmp_path / 'cut.mcap').write_bytes(whole_file[:len(whole_file) // 2])
     outcome = process_recording(small_job(tmp_path / 'out'), recording_at(tmp_path / 'cut.mcap'),
@@ -178,7 +178,7 @@ def test_a_damaged_bag_is_a_failure_that_says_so(tmp_path, tiny_bags):
     assert outcome.status == FAILED and 'cut.mcap' in outcome.reason
 
 
-def test_a_full_disk_is_told_and_leaves_no_half_files(tmp_path, tiny_bags, monkeypatch):
+def test_a_full_disk_is_reported_and_leaves_no_partial_files(tmp_path, tiny_bags, monkeypatch):
     write = tasks.PartWriter.write
 
     def write_until_full(self, frame, result):
@@ -199,8 +199,7 @@ def test_a_worker_with_other_code_does_not_compute(tmp_path, tiny_bags):
     assert files_below(tmp_path) == []
 
 
-def test_a_problem_of_the_moment_is_raised_so_that_it_is_tried_again(tmp_path, tiny_bags,
-                                                                     monkeypatch):
+def test_a_temporary_problem_is_raised_so_that_it_is_retried(tmp_path, tiny_bags, monkeypatch):
     def fail(*_):
         raise OSError(errno.EIO, 'Input/output error')
 
@@ -210,6 +209,6 @@ def test_a_problem_of_the_moment_is_raised_so_that_it_is_tried_again(tmp_path, t
         process_recording(small_job(tmp_path), recording_at(tiny_bags / 'bag0'), KEY)
 
 
-def test_parts_without_any_image_are_refused_as_one_piece_would(long_bag):
+def test_parts_without_any_image_are_refused_like_an_undivided_recording(long_bag):
     with pytest.raises(tasks.InputError, match='no image'):
         tasks._total(recording_at(long_bag), [Summary(), Summary()])

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tracks come out of their file as they went in."""
+"""Files of tracks are lossless."""
 
 from dataclasses import fields
 
@@ -28,7 +28,7 @@ def tracked(tiny_bags):
                 for frame, camera in zip(source, (None, CAMERA) * 5)]
 
 
-def test_tracks_come_back_number_by_number(tmp_path, tracked):
+def test_tracks_are_read_exactly_as_they_were_written(tmp_path, tracked):
     store = Store(str(tmp_path))
     with TracksFile(store, 'file') as file:
         for item in tracked:
@@ -64,7 +64,7 @@ def test_reading_begins_at_a_time(tmp_path, tracked):
     assert [m.at for m in read_tracks(store, 'file', start)] == [f.at for f, _, _ in tracked[4:]]
 
 
-def test_a_file_that_was_not_finished_is_not_there(tmp_path, tracked):
+def test_an_unfinished_file_does_not_exist(tmp_path, tracked):
     with pytest.raises(RuntimeError, match='stop'):
         with TracksFile(Store(str(tmp_path)), 'file') as file:
             file.write(*tracked[0])

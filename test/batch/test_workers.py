@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Real workers in real processes: joined by address, killed in mid-part, interrupted."""
+"""Worker processes that are joined by address, killed, or interrupted."""
 
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -75,7 +75,7 @@ def address_in(file):
         return json.loads(file.read_text())['address']
 
 
-def test_a_worker_that_is_killed_costs_its_part_only(tmp_path, tiny_bags, long_bag):
+def test_if_a_worker_is_killed_only_its_part_is_lost(tmp_path, tiny_bags, long_bag):
     out = tmp_path / 'out'
     killed = []
 
@@ -103,8 +103,9 @@ def test_a_worker_that_is_killed_costs_its_part_only(tmp_path, tiny_bags, long_b
     assert len({e['pid'] for e in events(out) if e['event'] == 'start'}) == 2
 
 
-def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path, tiny_bags, long_bag,
-                                                                    capsys, in_process_scheduler):
+def test_ctrl_c_keeps_finished_recordings_and_the_same_command_continues(tmp_path, tiny_bags,
+                                                                         long_bag, capsys,
+                                                                         in_process_scheduler):
     out = tmp_path / 'out'
     words = ['batch', str(tiny_bags), str(long_bag), '--out', str(out), *PARTS, *FLAGS]
     with process('gdm_motion_seg', *words, '--workers', 1, stderr=subprocess.PIPE, text=True,
@@ -115,7 +116,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path, ti
         os.killpg(command.pid, signal.SIGINT)
         said = command.communicate(timeout=PATIENCE_S)[1]
     assert command.returncode == 130, said
-    assert 'recordings are finished and stay' in said and 'Traceback' not in said, said
+    assert 'recordings are finished and kept' in said and 'Traceback' not in said, said
     _, alive = psutil.wait_procs(children, timeout=PATIENCE_S)
     assert not alive
     before = {path.stem: json.loads(path.read_text())['run']

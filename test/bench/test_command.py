@@ -31,7 +31,7 @@ def parse(*words):
     return parser.parse_args(list(words))
 
 
-def test_a_run_leaves_json_csv_and_plots_and_prints_a_table(tmp_path, capsys, in_this_process):
+def test_a_run_writes_json_csv_and_plots_and_prints_a_table(tmp_path, capsys, in_this_process):
     pytest.importorskip('matplotlib')
     args = parse('synthetic', '--methods', 'magsac,ref', '--seeds', '1', '--pairs', '/0',
                  '--json', str(tmp_path / 'out' / 's.json'), '--csv', str(tmp_path / 's.csv'),
@@ -70,7 +70,7 @@ def test_adelaide_gives_every_promised_key(tmp_path, in_this_process):
     assert (tmp_path / 'adelaide_roc.png').stat().st_size > 1000
 
 
-def test_hopkins155_parts_the_errors_by_the_number_of_motions(tmp_path, in_this_process):
+def test_hopkins155_reports_errors_by_the_number_of_motions(tmp_path, in_this_process):
     for name, k in (('1R', 2), ('2T', 3)):
         pair = make_scene(Scene(n_points=40 * k, n_motions=k), np.random.default_rng(k))
         y = np.stack([np.vstack([x.T, np.ones(len(pair))]) for x in (pair.x1, pair.x2)], axis=2)
@@ -86,13 +86,13 @@ def test_hopkins155_parts_the_errors_by_the_number_of_motions(tmp_path, in_this_
     assert 'error_auto' not in summary['gdm-paper'], 'the paper is always given K'
 
 
-def test_json_can_go_to_the_screen_alone(capsys, in_this_process):
+def test_json_can_be_printed_instead_of_the_table(capsys, in_this_process):
     assert command.run(parse('synthetic', '--methods', 'ref', '--seeds', '1', '--pairs',
                              'outliers=60/0', '--json', '-')) == 0
     assert json.loads(capsys.readouterr().out)['benchmark'] == 'synthetic'
 
 
-def test_fresh_forgets_the_rows_of_an_earlier_run(tmp_path, in_this_process):
+def test_fresh_discards_the_rows_of_an_earlier_run(tmp_path, in_this_process):
     words = ['synthetic', '--methods', 'ref', '--seeds', '1', '--pairs', 'motions=2/0', '--json',
              str(tmp_path / 's.json')]
     seconds = []
@@ -105,12 +105,12 @@ def test_fresh_forgets_the_rows_of_an_earlier_run(tmp_path, in_this_process):
 @pytest.mark.parametrize('words, sentence', [
     (['hopkins155'], 'needs --data'),
     (['adelaide', '--data', '{tmp}/nowhere'], 'there is no folder'),
-    (['adelaide', '--data', '{tmp}'], 'holds no'),
+    (['adelaide', '--data', '{tmp}'], 'contains no'),
     (['synthetic', '--methods', 'magic'], "no method 'magic'"),
     (['synthetic', '--pairs', 'xyz'], "'xyz'"),
     (['synthetic', '--json', '{tmp}'], 'cannot write'),
-    (['synthetic', '--seeds', '0'], 'whole number from 1'),
-    (['synthetic', '--jobs', 'two'], 'whole number from 1'),
+    (['synthetic', '--seeds', '0'], 'whole number of at least 1'),
+    (['synthetic', '--jobs', 'two'], 'whole number of at least 1'),
     (['soak', '--minutes', '-1'], 'minutes above 0'),
     (['everest'], 'everest'),
 ])
@@ -134,7 +134,7 @@ def test_methods_are_all_but_the_slow_ones_unless_named():
         command.chosen_methods('gdm,nothing')
 
 
-def test_the_folder_of_all_data_sets_serves_as_well_as_that_of_one(tmp_path):
+def test_data_may_be_the_folder_of_one_data_set_or_of_all(tmp_path):
     own = tmp_path / 'adelaidermf_f'
     own.mkdir()
     benchmark = command.BENCHMARKS['adelaide']

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The benchmark of masks: what it counts, and that it runs on folders that synth writes."""
+"""The benchmark of masks: its figures, and a run on a folder that synth writes."""
 
 import json
 
@@ -14,7 +14,7 @@ from gdm_motion_seg_tools.bench.reference_tracker import ReferenceTracker
 from gdm_motion_seg_tools.synth import Renderer, scene_named
 
 
-def test_overlap_is_intersection_over_union_and_1_where_both_are_empty():
+def test_overlap_is_intersection_over_union_and_1_if_both_are_empty():
     one, two = np.zeros((4, 4), bool), np.zeros((4, 4), bool)
     assert davis.overlap(one, two) == 1.0
     one[:2], two[1:3] = True, True
@@ -57,10 +57,10 @@ def test_the_reliability_is_the_share_that_moves_of_the_keypoints_in_each_tenth(
 
 
 @pytest.mark.parametrize('words, sentence', [
-    ((), 'needs --data'), (('--data', 'empty'), 'holds no footage'),
-    (('--data', 'half'), 'holds no image')])
-def test_a_folder_that_is_no_data_set_is_refused_in_a_sentence(words, sentence, tmp_path,
-                                                               monkeypatch, capsys):
+    ((), 'needs --data'), (('--data', 'empty'), 'contains no footage'),
+    (('--data', 'half'), 'contains no image')])
+def test_a_folder_that_is_not_a_data_set_is_refused_with_one_sentence(words, sentence, tmp_path,
+                                                                      monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'empty').mkdir()
     (tmp_path / 'half' / 'JPEGImages' / 'a').mkdir(parents=True)

@@ -14,7 +14,7 @@ def frames():
     return [frame.image for frame in render_scene('small_mover', 12, size=(320, 240))]
 
 
-def test_answers_agree_with_themselves(frames):
+def test_equal_results_agree_completely(frames):
     answers = answers_of(frames, 30.0)
     row = compare(answers, answers)
     assert row['same_bodies'] == row['keypoints_agree'] == 1.0

@@ -10,7 +10,7 @@ from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg_tools.bench import engine
 
 
-def test_both_sides_give_the_same_answer_and_every_key_is_there():
+def test_engine_and_transcription_give_the_same_result_and_all_keys_exist():
     row = engine.measure(0, engine.load_plain(), n_points=30, n_many=60, n_restarts=2)
     assert row['same_labels'] == 1.0 and row['difference'] < 1e-9
     summary = engine.summarise([row, row])

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each method does on easy scenes what it is known to do."""
+"""The methods on easy scenes."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def method(name):
 
 
 def roc_area(scores, outlier):
-    """Return the share of pairs of an outlier and an inlier that are ranked rightly."""
+    """Return the share of pairs of an outlier and an inlier that are ranked correctly."""
     difference = scores[outlier][:, None] - scores[~outlier]
     return np.mean((difference > 0) + 0.5 * (difference == 0))
 
@@ -56,7 +56,7 @@ def test_subspace_methods_separate_two_affine_motions(name):
 
 
 @pytest.mark.parametrize('name', ['magsac', 'poselib'])
-def test_sequential_peers_find_one_motion_among_wrong_matches(name):
+def test_sequential_methods_find_one_motion_among_wrong_matches(name):
     pair = make_scene(Scene(n_points=120, n_motions=1, outliers=0.3), np.random.default_rng(1))
     for n_motions in (1, 0):
         answer = method(name).segment(pair, n_motions, np.random.default_rng(0))
@@ -67,14 +67,14 @@ def test_sequential_peers_find_one_motion_among_wrong_matches(name):
 
 @pytest.mark.parametrize('name', ['magsac', 'poselib'])
 @pytest.mark.parametrize('n_points', [0, 5, 7, 11])
-def test_sequential_peers_call_too_few_points_outliers(name, n_points):
+def test_sequential_methods_label_too_few_points_as_outliers(name, n_points):
     points = np.random.default_rng(0).uniform(0, 400, (n_points, 2))
     pair = LabelledPair('few', points, points + 3.0, (640, 480), np.zeros(n_points, np.int64))
     answer = method(name).segment(pair, 1, np.random.default_rng(0))
     assert (answer.labels == -1).all()
 
 
-def test_the_reference_is_nearly_right_because_it_is_told():
+def test_the_reference_which_uses_the_truth_is_nearly_right():
     pair = make_scene(Scene(outliers=0.3), np.random.default_rng(2))
     answer = METHODS['ref'].segment(pair, 3, np.random.default_rng(0))
     assert METHODS['ref'].uses_truth
@@ -94,7 +94,7 @@ def test_lrr_ranks_gross_outliers_first():
     assert roc_area(answer.scores, pair.truth < 0) > 0.75
 
 
-def test_points_that_are_called_outliers_rank_first():
+def test_points_that_are_labelled_as_outliers_rank_first():
     labels, residuals = np.array([0, -1, 0, -1]), np.array([2.0, 0.1, 0.5, np.inf])
     scores = outlier_scores(MotionSegmentation(labels, (), residuals, np.ones(4)))
     assert np.argsort(-scores).tolist() == [3, 1, 0, 2]
@@ -110,7 +110,7 @@ def test_the_paper_s_variants_rank_first_what_they_reject(name):
     assert answer.fundamentals.shape == (1, 3, 3)
 
 
-def test_other_readings_of_the_paper_run_only_on_request_and_say_if_they_know_the_truth():
+def test_other_readings_of_the_paper_run_only_on_request_and_say_if_they_use_the_truth():
     readings = [m for name, m in METHODS.items() if name.startswith(('gdm-paper-', 'gdm-truth'))]
     assert len(readings) == 6 and not any(m.default for m in readings)
     assert {m.name for m in readings if m.uses_truth} == {'gdm-truth', 'gdm-truth-pixels'}

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The numbers that the benchmarks rest on."""
+"""The metrics of the benchmarks."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ from gdm_motion_seg_tools.bench.metrics import (
 TRUTH = np.array([0] * 6 + [1] * 3 + [-1])
 
 
-def test_renamed_motions_are_no_error():
+def test_other_names_of_motions_are_not_an_error():
     assert error_percent(np.where(TRUTH < 0, -1, 1 - TRUTH), TRUTH) == 0.0
 
 
@@ -25,7 +25,7 @@ def test_every_wrong_point_counts_outliers_included():
     assert error_percent(found, TRUTH) == pytest.approx(20.0)
 
 
-def test_the_inlier_error_counts_the_inliers_that_were_kept_alone():
+def test_the_inlier_error_counts_only_the_inliers_that_were_kept():
     found = TRUTH.copy()
     found[0], found[1], found[9] = 1, -1, 0
     assert inlier_error_percent(found, TRUTH) == pytest.approx(100.0 / 8)
@@ -37,7 +37,7 @@ def test_an_outlier_is_never_matched_to_a_motion():
     assert error_percent(np.zeros(4, int), np.full(4, -1)) == pytest.approx(100.0)
 
 
-def test_a_cut_motion_counts_only_its_larger_part():
+def test_of_a_split_motion_only_the_larger_part_is_right():
     assert error_percent(np.array([0, 0, 0, 0, 2, 2, 1, 1, 1, -1]), TRUTH) == pytest.approx(20.0)
 
 
@@ -51,7 +51,7 @@ def test_the_error_does_not_depend_on_names(pairs, names):
     assert 0.0 <= error_percent(found, truth) <= 100.0
 
 
-def test_the_matching_is_the_best_there_is():
+def test_the_matching_is_optimal():
     found = np.array([0, 0, 0, 1, 1, 1, 1])
     truth = np.array([0, 0, 1, 0, 0, 0, 1])
     match = match_motions(found, truth)
@@ -81,12 +81,12 @@ def test_equal_scores_move_along_the_roc_curve_together():
     assert true_rates.tolist() == [0.0, 0.5, 1.0]
 
 
-def test_an_infinite_or_missing_score_is_the_surest_outlier():
+def test_an_infinite_or_missing_score_ranks_first():
     truth = np.array([-1, -1, 0, 0])
     assert tpr_at_fpr(np.array([np.inf, np.nan, 3.0, 2.0]), truth, 0.0) == 1.0
 
 
-def test_what_moves_is_any_motion_but_the_background():
+def test_every_motion_except_the_background_moves():
     truth = np.array([0] * 6 + [1] * 2 + [2] * 2)
     found = np.array([0] * 5 + [1] + [1] * 2 + [-1, 2])
     precision, recall = moving_rates(found, truth, background=0)
@@ -94,7 +94,7 @@ def test_what_moves_is_any_motion_but_the_background():
     assert recall == pytest.approx(3 / 4)
 
 
-def test_nothing_said_to_move_leaves_precision_undefined():
+def test_precision_is_undefined_if_nothing_is_reported_to_move():
     precision, recall = moving_rates(np.zeros(4, int), np.array([0, 0, 0, 1]), 0)
     assert np.isnan(precision)
     assert recall == 0.0

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The benchmark of the node: what it counts, and that it runs with the real one."""
+"""The benchmark of the node: its figures, and a short run."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from gdm_motion_seg_tools.bench import node
 from gdm_motion_seg_tools.synth.scene_bags import SceneOptions
 
 
-def test_latency_is_told_in_periods_of_the_camera():
+def test_latency_is_measured_in_periods_of_the_camera():
     rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None, 'keypoints': 100 * i}
             for i in range(4)]
     figures = node.summarise(rows, 30.0)
@@ -23,18 +23,18 @@ def test_latency_is_told_in_periods_of_the_camera():
     assert figures['latency_p95_over_period'] == pytest.approx(3.0)
 
 
-def test_no_answer_at_all_is_infinitely_late():
+def test_without_any_result_the_latency_is_infinite():
     assert node.summarise([], 30.0)['latency_p50_over_period'] == float('inf')
 
 
-def test_what_looking_costs_is_told_as_a_share_of_what_it_is_without():
+def test_figures_with_a_viewer_are_relative_to_those_without():
     alone = {'frames_answered': 0.8, 'latency_p95_over_period': 2.0}
     viewed = {'frames_answered': 0.6, 'latency_p95_over_period': 3.0}
     figures = node.compare_viewed(alone, viewed)
     assert figures == pytest.approx({'frames_answered_viewed': 0.75, 'latency_p95_viewed': 1.5})
 
 
-def test_on_one_core_threads_and_processes_share_it_and_the_others_come_back():
+def test_on_one_core_restricts_threads_and_processes_and_restores_the_cores():
     before = os.sched_getaffinity(0)
     ask = [sys.executable, '-c', 'import os; print(len(os.sched_getaffinity(0)))']
     with node.on_one_core():

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The measurement ``bench paper``: its rows, its page, and what the page says of them."""
+"""The benchmark ``bench paper``: its rows and its page."""
 
 import argparse
 import json
@@ -87,7 +87,7 @@ def test_the_page_has_every_section_and_no_empty_cell(data, runs):
     assert {'adelaide_inlier_error', 'tpr', 'fpr'} <= set(report['summary']['gdm-model-reassign'])
 
 
-def test_the_same_command_goes_on_from_finished_rows(data, runs):
+def test_the_same_command_continues_from_finished_rows(data, runs):
     words = ('--methods', 'gdm-paper,ref', '--json', str(data / 'p.json'))
     command.run(parse(data, *words))
     first = list(runs)
@@ -110,7 +110,7 @@ def test_every_method_of_the_page_exists_and_has_a_name():
     assert {*RAS_CLEAN, *RUN_SECONDS} <= set(METHODS)
 
 
-def test_slow_rivals_run_only_when_asked_for():
+def test_slow_rivals_run_only_on_request():
     for name in ('ssc-nonlinear', 'hosc-3'):
         assert name not in paper._wanted('') and name in paper._wanted('all')
 
@@ -132,7 +132,7 @@ def rows_of(method, errors):
              'group': 'traffic', 'error': error} for i, error in enumerate(errors)]
 
 
-def test_a_figure_more_than_a_third_from_the_paper_s_is_pointed_out():
+def test_figures_that_differ_from_the_paper_by_more_than_a_third_are_listed():
     far = paper_page._missed(rows_of('mapa-nonlinear', [30.0, 30.0]))
     assert 'MAPA, 2 motions: 30.00 instead of 10.69, 181% higher' in far
     assert 'Why MAPA misses is not known' in far
@@ -145,16 +145,16 @@ def test_the_files_on_which_a_rival_is_better_are_named():
     assert '| MAPA | 1 | 1 | file0 (20 to 5 %) |' in text
 
 
-def test_the_page_warns_where_positions_alone_would_do():
+def test_the_page_warns_if_positions_suffice():
     summary = {'k-means': {'adelaide_inlier_error': 0.0, 'adelaide_error': 44.0},
                'slbf-ms': {'adelaide_inlier_error': 0.1, 'adelaide_error': 44.0}}
     text = paper_page._outliers(summary, '')
-    assert 'Read the inlier error with care' in text
+    assert 'The inlier error must be read with care' in text
     assert text.index('| k-means on positions (control) | 0.00 | 44.00 |') < text.index(
         '| SLBF-MS (d = 6) | 0.10 | 44.00 |')
 
 
-def test_a_control_is_no_rival_that_beats_gdm():
+def test_a_control_is_not_listed_as_a_better_rival():
     text = paper_page._beaten(rows_of('gdm-paper', [20.0]) + rows_of('k-means', [0.0]))
     assert text == ''
 
@@ -166,12 +166,12 @@ def test_a_table_refuses_an_empty_cell():
 
 @pytest.mark.parametrize('words, sentence', [
     (['--methods', 'magic'], "no method 'magic'"), (['--pairs', 'nothing'], "'nothing'")])
-def test_a_mistake_is_a_sentence(data, words, sentence):
+def test_an_unknown_method_is_refused_with_one_sentence(data, words, sentence):
     with pytest.raises(InputError, match=sentence):
         paper.run(parse(data, *words))
 
 
-def test_it_says_which_data_it_needs(data):
+def test_the_error_says_which_data_are_needed(data):
     args = parse(data)
     args.data = None
     with pytest.raises(InputError, match='needs --data DIR'):

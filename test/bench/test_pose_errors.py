@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The benchmark of poses: the errors that it measures, and that it measures the right thing."""
+"""The benchmark of poses."""
 
 import cv2
 import numpy as np

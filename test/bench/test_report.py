@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shape of every measurement."""
+"""The report of a measurement."""
 
 import io
 import json
@@ -22,18 +22,18 @@ def printed(width=100, **options):
     return text.getvalue()
 
 
-def test_the_best_of_each_column_is_marked_whoever_it_is():
+def test_the_best_value_of_each_column_is_marked():
     text = printed(ranked=['gdm', 'magsac'])
     assert '*2.00' in text
     assert '*0.90' in text
     assert '*0.1' not in text.replace('*0.90', ''), 'a reference is not ranked'
 
 
-def test_nothing_is_marked_where_nothing_competes():
+def test_nothing_is_marked_without_competition():
     assert '*' not in printed()
 
 
-def test_a_narrow_screen_gets_several_whole_tables():
+def test_a_narrow_terminal_gets_several_tables():
     text = printed(width=25)
     assert 'k_right' in text
     assert '…' not in text
@@ -50,7 +50,7 @@ def test_rows_with_different_keys_share_a_table(tmp_path):
     assert (tmp_path / 'x.csv').read_text().split() == ['a,b', '1,', ',2']
 
 
-def test_a_place_that_cannot_be_written_is_a_sentence(tmp_path):
+def test_a_path_that_cannot_be_written_is_refused_with_one_sentence(tmp_path):
     (tmp_path / 'file').write_text('')
     with pytest.raises(InputError, match='cannot write'):
         write_json(make_report('x', {}, []), tmp_path / 'file' / 'x.json')

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Runs are complete, resumable, and survive whatever a method does."""
+"""Runs are complete and resumable, and tolerate failures of methods."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_every_method_runs_on_every_pair_in_every_mode_it_can():
     assert ('ref', STATIC) not in modes
 
 
-def test_processes_give_the_rows_of_a_run_in_this_one_and_a_second_run_reads_them(tmp_path):
+def test_worker_processes_give_the_same_rows_and_a_second_run_reads_them(tmp_path):
     tasks = plan('synthetic', ['magsac', 'ref'], pairs(2), seeds=1)
     cache = tmp_path / 'rows.jsonl'
     rows = run_tasks(tasks, jobs=2, cache_file=cache)
@@ -66,7 +66,7 @@ def test_only_what_is_missing_is_run_again(tmp_path, monkeypatch):
     assert asked[3:] == ['scene/0', 'scene/1', 'scene/2'], 'other data are not the same pair'
 
 
-def test_rows_of_another_state_of_the_code_do_not_count(tmp_path):
+def test_rows_of_other_code_are_not_reused(tmp_path):
     with RowCache(tmp_path / 'r.jsonl') as cache:
         cache.put('a', 'old', {'error': 1.0})
         cache.put('a', 'new', {'error': 2.0})
@@ -94,7 +94,7 @@ def test_comments_and_docstrings_do_not_make_rows_stale_but_constants_do():
     lambda pair, k, rng: Prediction(np.full(len(pair), -7)),
     lambda pair, k, rng: Prediction(np.full(len(pair), np.nan)),
 ], ids=['raises', 'too short', 'below -1', 'not whole'])
-def test_a_method_that_fails_has_called_every_point_an_outlier(segment, monkeypatch):
+def test_if_a_method_fails_every_point_is_an_outlier(segment, monkeypatch):
     monkeypatch.setitem(METHODS, 'bad', Method('bad', segment))
     row = run_task(Task('synthetic', 'bad', pairs(1)[0], GIVEN, 0))
     assert row['error'] == 100.0

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The soak: which faults come when, what is counted, and that it runs with the real node."""
+"""The soak test: injection of faults, figures, and a short run."""
 
 import argparse
 from collections import Counter

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The parts of ``bench startup``: a command on a terminal, its silence and its processor time."""
+"""The parts of ``bench startup``: time without output, and processor time."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def python(code):
     return startup.on_terminal((sys.executable, '-c', code), os.environ)
 
 
-def test_the_longest_silence_counts_wherever_it_is():
+def test_the_longest_time_without_output_is_measured_anywhere_in_the_run():
     middle = python('import time; print(1, flush=True); time.sleep(2); print(2, flush=True)')
     end = python('import time; print(1, flush=True); time.sleep(2)')
     assert middle.silent_s > 1.9 and end.silent_s > 1.9
@@ -37,7 +37,7 @@ def test_a_command_sees_a_terminal():
     python('import sys; assert sys.stdout.isatty() and sys.stderr.isatty()')
 
 
-def test_a_command_that_fails_is_an_error_with_its_last_words():
+def test_a_command_that_fails_is_an_error_with_its_last_output():
     with pytest.raises(GdmMotionSegError, match='exit code 3: it broke'):
         python('import sys; print("it broke"); sys.exit(3)')
 

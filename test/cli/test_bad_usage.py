@@ -111,25 +111,24 @@ def sentence(capsys, *words):
     (('segment', 'in/frames/0.png', 'in/none.png'), 'none.png does not exist'),
     (('segment', 'in/text.png', 'in/text.png'), 'cannot be decoded as an image'),
     (('segment', 'in/clip.mp4', 'in/clip.mp4'), 'cannot be decoded as an image'),
-    (('segment', 'in/mixed/6.png', 'in/mixed/7.png'), 'must have the same size'),
+    (('segment', 'in/mixed/6.png', 'in/mixed/7.png'), 'the sizes must be equal'),
     (('video', 'in/none.mp4'), 'none.mp4 does not exist'),
     (('video', 'in/noise.mp4'), 'noise.mp4 cannot be decoded as a video'),
     (('video', 'in/cut.mp4'), 'cut.mp4'),
     (('video', 'in/text.png'), 'single image'),
     (('video', 'in/mixed'), '7.png has 64 x 48'),
-    (('video', 'in/blind_bag'), 'holds no images; its topics are /colour'),
-    (('video', 'in/cut_bag'), 'cut short'),
+    (('video', 'in/blind_bag'), 'contains no images; its topics are /colour'),
+    (('video', 'in/cut_bag'), 'truncated'),
     (('bag', 'in/none'), 'none does not exist'),
-    (('bag', 'in/blind_bag'), 'holds no images; its topics are /colour'),
-    (('bag', 'in/cut_bag'), 'cut short'),
+    (('bag', 'in/blind_bag'), 'contains no images; its topics are /colour'),
+    (('bag', 'in/cut_bag'), 'truncated'),
     (('bag', 'in/mixed_bag'), f'message {FRAMES} of /image has 64 x 48'),
-    (('bag', 'in/frames'), 'is no bag; for videos and folders of images use "video"'),
+    (('bag', 'in/frames'), 'is not a bag; for videos and folders of images use "video"'),
     (('replay', 'in/none'), 'none does not exist'),
-    (('replay', 'in/cut_bag'), 'cut short'),
-    (('replay', 'in/frames'), 'is no bag'),
+    (('replay', 'in/cut_bag'), 'truncated'),
+    (('replay', 'in/frames'), 'is not a bag'),
 ], ids=lambda value: ' '.join(value) if isinstance(value, tuple) else '')
-def test_an_input_that_cannot_be_used_is_one_sentence(here, capsys, monkeypatch, words,
-                                                      complaint):
+def test_an_input_that_cannot_be_used_is_one_sentence(here, capsys, monkeypatch, words, complaint):
     if words[0] == 'replay':
         pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
         for name, value in dds_environment().items():
@@ -147,7 +146,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize('command', WRITERS)
-def test_an_output_that_exists_stays_as_it_is(here, capsys, command):
+def test_an_existing_output_is_not_changed(here, capsys, command):
     place = here / ('out.png' if command == 'segment' else 'out')
     if command == 'segment':
         place.write_text('mine')
@@ -165,7 +164,7 @@ def test_an_output_that_exists_stays_as_it_is(here, capsys, command):
 
 
 @pytest.mark.parametrize('command', [c for c in WRITERS if c != 'synth'])
-def test_a_report_that_exists_stays_as_it_is(here, capsys, command):
+def test_an_existing_report_is_not_changed(here, capsys, command):
     (here / 'report.json').write_text('mine')
     words = (*WRITERS[command], 'out.png' if command == 'segment' else 'out')
     assert main([*words, '--json', 'report.json']) == 2
@@ -339,7 +338,7 @@ def test_sigterm_in_a_video_leaves_nothing(here, long):
     assert names(here) == ['in', 'long']
 
 
-def test_ctrl_c_in_a_long_solve_ends_segment_and_leaves_nothing(here):
+def test_ctrl_c_in_a_long_search_ends_segment_and_leaves_nothing(here):
     psutil = pytest.importorskip('psutil')
     endless = ('segmentation.method=gdm-paper', 'segmentation.n_motions=4',
                'segmentation.gdm.n1=1000', 'segmentation.gdm.n2=1000')

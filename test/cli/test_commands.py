@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command gdm-motion-seg: what each command does, and what it says when it cannot."""
+"""The command gdm-motion-seg: results and errors of each command."""
 
 import csv
 import json
@@ -43,7 +43,7 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def test_a_process_that_ends_at_once_has_written_everything(two_images, tmp_path):
+def test_a_process_that_ends_early_has_written_all_output(two_images, tmp_path):
     words = [sys.executable, '-m', 'gdm_motion_seg', 'segment']
     files = ['--out', tmp_path / 'out.png', '--json', '-']
     done = subprocess.run([*words, *two_images, *files], capture_output=True, text=True)
@@ -147,13 +147,13 @@ def test_a_scene_in_which_nothing_moves_gets_white_masks(here, tmp_path):
     assert run('video', folder, '--masks', 'm', '--out', 'o3') == 2
 
 
-def test_segment_writes_an_overlay_and_says_the_motions(here, two_images, capsys):
+def test_segment_writes_an_overlay_and_prints_the_motions(here, two_images, capsys):
     assert run('segment', *two_images) == 0
     assert 'motions' in capsys.readouterr().out
     assert cv2.imread('motions.png').shape == (480, 640, 3)
 
 
-def test_segment_gives_json_for_machines(here, two_images, capsys):
+def test_segment_writes_json(here, two_images, capsys):
     assert run('segment', *two_images, '--out', 'o.png', '--json', '-') == 0
     document = json.loads(capsys.readouterr().out)
     points = document['points']
@@ -184,7 +184,7 @@ def test_bag_writes_what_the_node_would_have_published(here, small_bag, capsys):
     assert video.get(cv2.CAP_PROP_FRAME_COUNT) == 16
 
 
-def test_video_takes_a_folder_of_images_and_leaves_out_what_is_not_wanted(here, capsys):
+def test_video_accepts_a_folder_of_images_and_omits_unwanted_outputs(here, capsys):
     (here / 'in').mkdir()
     renderer = Renderer(scene_named('two_movers'), (320, 240))
     for i in range(7):
@@ -211,7 +211,8 @@ def test_settings_come_from_the_file_then_from_set(here, small_bag, capsys):
     assert json.loads(capsys.readouterr().out)['pairs'] == 10
 
 
-def test_an_old_parameter_file_is_taken_and_what_was_removed_is_named(here, small_bag, capsys):
+def test_an_old_parameter_file_is_accepted_with_a_warning_per_removed_parameter(here, small_bag,
+                                                                                capsys):
     (here / 'p.yaml').write_text('/**:\n  ros__parameters:\n    image_depth: 3\n'
                                  '    tracking:\n      frame_gap: 3\n      max_side: 640\n')
     assert run('bag', small_bag[0], '--no-bag', '--no-video', '--no-tables', '--json', '-',
@@ -226,17 +227,17 @@ def test_an_old_parameter_file_is_taken_and_what_was_removed_is_named(here, smal
     (('--set', 'tracking.frame_gap'), 'NAME=VALUE'),
     (('--set', 'tracking.nonsense=1'), 'nonsense'),
     (('--set', 'segmentation.effort=0.5'),
-     "the parameter 'segmentation.effort' does not exist any more: every search is a full one"),
+     "the parameter 'segmentation.effort' does not exist any more: every search is complete"),
     (('--set', 'tracking.frame_gap_s=0.5'), 'its new name is tracking.gap_s'),
     (('--set', 'tracking.frame_gap=-1'), 'frame_gap must lie in'),
     (('--set', 'tracking.max_tracks=0'), 'max_tracks must lie in'),
     (('--set', 'tracking.frame_gap=x'), 'must be of type int'),
-    (('--set', 'tracking.frame_gap=['), 'no value'),
+    (('--set', 'tracking.frame_gap=['), 'not a value'),
     (('--set', 'segmentation.method=magic'), 'must be one of'),
     (('--params', 'missing.yaml'), 'missing.yaml'),
     (('--params', 'list.yaml'), 'ros__parameters'),
-    (('--params', 'broken.yaml'), 'no valid YAML'),
-    (('--params', 'binary.yaml'), 'no text file'),
+    (('--params', 'broken.yaml'), 'not valid YAML'),
+    (('--params', 'binary.yaml'), 'not a text file'),
     (('--params', 'unknown.yaml'), 'colour'),
 ])
 def test_a_wrong_setting_is_one_sentence(here, small_bag, capsys, words, complaint):
@@ -250,12 +251,12 @@ def test_a_wrong_setting_is_one_sentence(here, small_bag, capsys, words, complai
 
 
 @pytest.mark.parametrize('words, complaint', [
-    (('bag', 'nothing'), 'nothing does not exist'), (('bag', 'text.txt'), 'is no bag'),
+    (('bag', 'nothing'), 'nothing does not exist'), (('bag', 'text.txt'), 'is not a bag'),
     (('video', 'nothing'), 'does not exist'), (('video', 'text.txt'), 'cannot be decoded'),
     (('segment', 'nothing', 'text.txt'), 'does not exist'),
     (('segment', 'text.txt', 'text.txt'), 'cannot be decoded as an image'),
-    (('segment', '.', '.'), 'is no file'),
-    (('synth', 'text.txt'), 'is no folder'), (('synth', 'full'), 'use --overwrite'),
+    (('segment', '.', '.'), 'is not a file'),
+    (('synth', 'text.txt'), 'is not a folder'), (('synth', 'full'), 'use --overwrite'),
     (('synth', 'full', '--overwrite'), 'not written by gdm-motion-seg'),
     (('synth', '/proc/none'), 'cannot be written'), (('synth', 'o', '--size', '5x5'), 'size'),
 ])
@@ -279,11 +280,11 @@ def test_a_wrong_command_line_is_one_sentence_and_exit_code_2(here, capsys, word
     assert '--help' in sentence(capsys)
 
 
-def test_images_of_different_sizes_are_no_pair(here, two_images, capsys):
+def test_images_of_different_sizes_are_refused(here, two_images, capsys):
     small = here / 'small.png'
     cv2.imwrite(str(small), cv2.resize(cv2.imread(str(two_images[0])), (64, 48)))
     assert run('segment', two_images[0], small) == 2
-    assert 'must have the same size' in sentence(capsys)
+    assert 'the sizes must be equal' in sentence(capsys)
 
 
 def test_an_overlay_of_unknown_kind_is_refused(here, two_images, capsys):
@@ -292,7 +293,7 @@ def test_an_overlay_of_unknown_kind_is_refused(here, two_images, capsys):
     assert list(here.iterdir()) == []
 
 
-def test_an_output_that_exists_is_replaced_only_on_demand(here, two_images, capsys):
+def test_an_existing_output_is_replaced_only_on_request(here, two_images, capsys):
     assert run('segment', *two_images, '--out', 'o.png') == 0
     capsys.readouterr()
     assert run('segment', *two_images, '--out', 'o.png') == 2
@@ -361,7 +362,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(here):
         assert list(here.iterdir()) == []
 
 
-def test_a_reader_that_goes_away_is_no_error(here, two_images):
+def test_a_closed_pipe_is_not_an_error(here, two_images):
     process = subprocess.Popen(command('segment', *two_images, '--json', '-', '--overwrite'),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
@@ -405,7 +406,7 @@ def test_a_missing_package_is_named_in_one_sentence(here, two_images, small_bag)
         return subprocess.run([sys.executable, '-c', block, *map(str, words)],
                               capture_output=True, text=True)
 
-    # rosbags is no package of the distributions that ROS 2 runs on.
+    # The distributions that ROS 2 runs on have no package of rosbags.
     assert without('rosbags', 'segment', *two_images).returncode == 0
     for words in (('bag', small_bag[0]), ('synth', 'out'), ('replay', small_bag[0])):
         done = without('rosbags', *words)
@@ -420,4 +421,4 @@ def test_the_node_says_in_one_sentence_that_it_needs_ros():
         [sys.executable, '-c', BLOCK_ROS.replace('cli.main', 'ros.main').replace(
             'main(sys.argv[1:])', 'main()')], capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.count('\n') == 1, done.stderr
-    assert done.stderr.startswith('motion_seg_node: it needs ROS 2 (No module named')
+    assert done.stderr.startswith('motion_seg_node: ROS 2 is not available (No module named')

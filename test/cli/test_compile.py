@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``compile``, and what every command says while it waits for the compiler."""
+"""The command ``compile``, and messages while a command waits for the compiler."""
 
 import threading
 
@@ -29,7 +29,7 @@ def said(monkeypatch):
     return sentences, twice
 
 
-def test_a_command_says_again_and_again_what_it_waits_for(said, monkeypatch, capsys):
+def test_a_command_repeatedly_reports_what_it_waits_for(said, monkeypatch, capsys):
     sentences, twice = said
 
     def compiling(config):
@@ -50,7 +50,7 @@ def test_compile_compiles_for_the_settings_that_are_given(monkeypatch, capsys):
     assert 'compiled' in capsys.readouterr().out
 
 
-def test_what_was_warmed_up_is_compiled():
+def test_warm_up_compiles_the_kernels():
     from gdm_motion_seg.ros.config import NodeConfig
     warm_up_module.warm_up(NodeConfig())
     before = progress.compiled

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The demo: the real node over DDS, a score and pictures."""
+"""The demo: the node over DDS, a score and pictures."""
 
 import json
 
@@ -37,7 +37,7 @@ def test_at_least_97_percent_of_the_labels_of_the_demo_are_right(demo_run):
     assert score.share_labelled >= 0.9
 
 
-def test_the_video_has_a_picture_for_every_frame_answered_or_not(demo_run, tmp_path):
+def test_the_video_has_a_picture_for_every_frame_also_without_a_result(demo_run, tmp_path):
     answers, truth = demo_run
     write_pictures(answers, truth, tmp_path / 'a.mp4', tmp_path / 'a.png', 30.0)
     video = cv2.VideoCapture(str(tmp_path / 'a.mp4'))
@@ -52,7 +52,7 @@ def test_the_video_has_a_picture_for_every_frame_answered_or_not(demo_run, tmp_p
     assert 35 <= video.get(cv2.CAP_PROP_FRAME_COUNT) <= 45
 
 
-def test_answers_without_an_overlay_are_nothing_to_show(small_bag, tmp_path):
+def test_a_bag_without_overlays_is_an_error(small_bag, tmp_path):
     types = rosbags_types()
     with BagWriter(tmp_path / 'bag') as bag:
         message = types.CompressedImage(header=header_of(types, 1, ''), format='jpeg',
@@ -63,7 +63,7 @@ def test_answers_without_an_overlay_are_nothing_to_show(small_bag, tmp_path):
                        30.0)
 
 
-def test_the_demo_runs_the_real_node_and_leaves_everything_that_it_promises(tmp_path, capsys):
+def test_the_demo_runs_the_node_and_writes_all_files(tmp_path, capsys):
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     out = tmp_path / 'demo'
     words = ['demo', '--out', str(out), '--scene', 'two_movers', '--frames', '40',

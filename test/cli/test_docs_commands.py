@@ -44,7 +44,7 @@ COMMAND = re.compile(r'(\.venv/bin/)?(gdm-motion-seg|make|ros2|colcon|rosdep|pip
                      r'source|pre-commit|motion_seg_node) ')
 
 NOT_RUN = {
-    'make venv': 'it wants the network; whoever runs "make test" has just run it',
+    'make venv': 'it needs the network, and "make test" has just run it',
     'pip install': 'it wants the network; "make venv" installs the same',
     'pre-commit install': 'it wants the network, and changes the git configuration',
     'docker': 'it wants Docker and the network',
@@ -53,7 +53,7 @@ NOT_RUN = {
     'cd ~/ros2_ws': 'the home of whoever runs the tests is not ours; "colcon build" is run in '
                     'another folder',
     'gdm-motion-seg view 0': 'it wants a webcam; test/io has one that is not real',
-    'gdm-motion-seg view ros:/motion_seg': 'it goes on until Ctrl-C; test/ros listens to a node',
+    'gdm-motion-seg view ros:/motion_seg': 'it runs until Ctrl-C; test/ros has a test with a node',
     'gdm-motion-seg query': 'it wants a data set of "batch"; test/batch/test_query.py makes one',
     'gdm-motion-seg bench footage': 'it wants the images of the data sets, and takes many minutes',
     'gdm-motion-seg bench batch': 'it takes a quarter of an hour; test/batch measures its parts',
@@ -239,7 +239,7 @@ def needs_tool(tool):
 
 
 def run_until_ready(words, environment):
-    """Run something that goes on until Ctrl-C, and press that when the node is ready."""
+    """Run a command that runs until Ctrl-C, and press it when the node is ready."""
     process = subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -342,7 +342,7 @@ def test_every_command_is_documented():
     assert documented | {'demo'} >= set(COMMANDS)
 
 
-def test_no_reason_speaks_of_a_command_that_is_gone():
+def test_every_exception_is_for_a_documented_command():
     found = list(commands())
     gone = [start for start in (*NOT_RUN, *SMALLER)
             if not any(f'{command} '.startswith(f'{start} ') for command in found)]
@@ -350,7 +350,7 @@ def test_no_reason_speaks_of_a_command_that_is_gone():
 
 
 @pytest.mark.parametrize('block', list(python_blocks()))
-def test_a_documented_piece_of_python_works(block, desk, monkeypatch):
+def test_a_documented_python_example_works(block, desk, monkeypatch):
     monkeypatch.chdir(desk)
     types, rng = rosbags_types(), np.random.default_rng(0)
     given = {'vectors': rng.normal(size=(60, 4)), 'message': cloud_from_rows(
@@ -359,7 +359,7 @@ def test_a_documented_piece_of_python_works(block, desk, monkeypatch):
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
-def test_links_within_the_project_lead_somewhere(page):
+def test_links_within_the_project_are_valid(page):
     links = re.findall(r'\]\(([^)#]+?)(?:#[^)]*)?\)', page.read_text(encoding='utf-8'))
     for link in links:
         if '://' not in link:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that were made to do harm, or by a broken recorder: one sentence, exit code 2, in time."""
+"""Malicious or damaged files: one sentence, exit code 2, in time."""
 
 import struct
 import zlib
@@ -55,13 +55,13 @@ def bag(tmp_path_factory):
 @pytest.mark.parametrize('text, reason', [
     (START + 'a: &a [*a]', 'anchors and aliases'), (LAUGHS, 'anchors and aliases'),
     ('[' * 100_000, 'nested more than 20 deep'), ('{a: ' * 5_000, 'nested more than 20 deep'),
-    (START + 'seed: ' + '9' * 5000, 'no valid YAML'),
-    (START + 'seed: 2001-99-99', 'no valid YAML'),
+    (START + 'seed: ' + '9' * 5000, 'not valid YAML'),
+    (START + 'seed: 2001-99-99', 'not valid YAML'),
     (START + '#' * 300_000, 'more than 200000 bytes'),
     (START + 'seed: !!timestamp 1', "tag 'tag:yaml.org,2002:timestamp' is not supported"),
 ], ids=['self-anchor', 'billion laughs', 'deep list', 'deep map', 'many digits', 'no date',
         'too long', 'tag'])
-def test_a_parameter_file_that_was_made_to_do_harm_is_refused(capsys, tmp_path, bag, text, reason):
+def test_a_malicious_parameter_file_is_refused(capsys, tmp_path, bag, text, reason):
     file = tmp_path / 'p.yaml'
     file.write_text(text)
     assert reason in refusal(capsys, 'bag', str(bag), '--out', str(tmp_path / 'out'), '--params',
@@ -70,24 +70,25 @@ def test_a_parameter_file_that_was_made_to_do_harm_is_refused(capsys, tmp_path, 
 
 
 @pytest.mark.parametrize('value', ['9' * 5000, '2001-99-99', '[' * 1000, '&a [*a]'])
-def test_a_value_on_the_command_line_that_was_made_to_do_harm_is_refused(capsys, bag, value):
+def test_a_malicious_value_on_the_command_line_is_refused(capsys, bag, value):
     assert 'seed' in refusal(capsys, 'bag', str(bag), '--set', f'seed={value}') or value[0] in '[&'
 
 
 @pytest.mark.parametrize('sec, nanosec, recorded', [
     (-5, 0, 10**9), (2**31 - 1, 2**32 - 1, 10**9), (0, 0, 2**63 - 1), (0, 0, 0)],
     ids=['negative', 'overflowing', 'recorded at the end of time', 'no time at all'])
-def test_a_bag_whose_times_ros_cannot_express_is_refused(capsys, tmp_path, sec, nanosec, recorded):
+def test_a_bag_with_times_outside_the_range_of_ros_is_refused(capsys, tmp_path, sec, nanosec,
+                                                              recorded):
     message = image_message()
     message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
     with BagWriter(tmp_path / 'bag') as writer:
         for _ in range(3):
             writer.write('/image', message, recorded)
-    assert 'not one that ROS can express' in refusal(
+    assert 'outside the range of ROS' in refusal(
         capsys, 'bag', str(tmp_path / 'bag'), '--out', str(tmp_path / 'out'))
 
 
-def test_a_chunk_that_unpacks_without_bound_is_refused(capsys, tmp_path, monkeypatch):
+def test_a_chunk_that_expands_without_bound_is_refused(capsys, tmp_path, monkeypatch):
     from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
     writer = Writer(tmp_path / 'bag', version=9, storage_plugin=StoragePlugin.MCAP)
     writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
@@ -96,7 +97,7 @@ def test_a_chunk_that_unpacks_without_bound_is_refused(capsys, tmp_path, monkeyp
         writer.write(connection, 10**9, bytes(400_000_000))
     assert (tmp_path / 'bag' / 'bag.mcap').stat().st_size < 1_000_000
     monkeypatch.setattr(memory, 'ROOM', 200_000_000)
-    assert 'asks for more memory than there is' in refusal(
+    assert 'needs more memory than is available' in refusal(
         capsys, 'bag', str(tmp_path / 'bag'), '--out', str(tmp_path / 'out'))
 
 
@@ -129,7 +130,7 @@ def test_an_image_file_of_too_many_pixels_is_refused_before_it_takes_memory(caps
         capsys, 'segment', str(file), str(file))
 
 
-def test_opencv_itself_refuses_what_is_larger_in_any_format(capsys, tmp_path):
+def test_opencv_refuses_larger_images_of_any_format(capsys, tmp_path):
     file = tmp_path / 'huge.pgm'
     file.write_bytes(b'P5 30000 30000 255\n')
     assert 'cannot be decoded' in refusal(capsys, 'segment', str(file), str(file))
@@ -152,5 +153,5 @@ def test_replay_refuses_a_name_that_no_topic_can_have(capsys, bag, monkeypatch):
     from gdm_motion_seg.ros.process import dds_environment
     for name, value in dds_environment().items():
         monkeypatch.setenv(name, value)
-    assert 'is no name of a topic' in refusal(capsys, 'replay', str(bag), '--topic',
-                                              '/image:=/not a topic')
+    assert 'is not a valid topic name' in refusal(capsys, 'replay', str(bag), '--topic',
+                                                  '/image:=/not a topic')

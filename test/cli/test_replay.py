@@ -44,10 +44,10 @@ def test_a_topic_is_played_under_another_name_with_the_clock(small_bag, quiet_do
     assert '16 messages' in capsys.readouterr().out
 
 
-def test_a_bag_is_played_even_if_nobody_listens(small_bag, quiet_domain, capsys):
+def test_a_bag_is_played_even_without_a_subscriber(small_bag, quiet_domain, capsys):
     assert main(['replay', str(small_bag[0]), '--rate', '20', '--wait', '0.1']) == 0
     printed = capsys.readouterr()
-    assert '32 messages' in printed.out and 'nobody listens' in printed.err
+    assert '32 messages' in printed.out and 'there is no subscriber' in printed.err
 
 
 def test_the_bag_waits_for_the_node_that_is_named_and_not_for_others(small_bag, quiet_domain,
@@ -62,10 +62,10 @@ def test_the_bag_waits_for_the_node_that_is_named_and_not_for_others(small_bag, 
         recorder.close()
     printed = capsys.readouterr()
     assert printed.out.count('16 messages') == 2
-    assert printed.err.count('does not listen') == 1 and '/ear does not listen' in printed.err
+    assert printed.err.count('is not subscribed') == 1 and '/ear is not subscribed' in printed.err
 
 
-def test_the_clock_of_a_bag_gives_way_to_that_of_the_player(tmp_path, quiet_domain, capsys):
+def test_the_clock_of_a_bag_is_replaced_by_that_of_the_player(tmp_path, quiet_domain, capsys):
     kinds = {'/clock': 'rosgraph_msgs/msg/Clock', '/noise': 'std_msgs/msg/Empty'}
     write_bag(tmp_path / 'bag', [Record(topic, bytes(12), 0.0, 10 ** 9) for topic in kinds],
               kinds)
@@ -74,10 +74,10 @@ def test_the_clock_of_a_bag_gives_way_to_that_of_the_player(tmp_path, quiet_doma
     assert main(['replay', str(tmp_path / 'bag'), '--clock']) == 0
     assert '1 messages' in capsys.readouterr().out
     assert main(['replay', str(tmp_path / 'bag'), '--clock', '--leave-out', '/noise']) == 2
-    assert 'holds nothing that can be played' in capsys.readouterr().err
+    assert 'contains nothing that can be played' in capsys.readouterr().err
 
 
-def test_what_was_latched_when_recorded_reaches_those_who_come_late(tmp_path, quiet_domain):
+def test_transient_local_messages_reach_late_subscribers(tmp_path, quiet_domain):
     from rosbags.interfaces import (Qos, QosDurability, QosHistory, QosLiveliness,
                                     QosReliability, QosTime)
     from rosbags.rosbag2 import Writer
@@ -103,7 +103,7 @@ def test_what_was_latched_when_recorded_reaches_those_who_come_late(tmp_path, qu
         assert wait_until(lambda: late == ['/map'], 30)
 
 
-def test_ctrl_c_however_often_ends_a_replay_with_exit_code_0(small_bag, tmp_path):
+def test_one_or_several_ctrl_c_end_a_replay_with_exit_code_0(small_bag, tmp_path):
     log = tmp_path / 'log'
     with Session() as session, log.open('wb') as output:
         recorder = Recorder(session.node, {'/camera/image_raw': 'sensor_msgs/msg/Image'})
@@ -120,7 +120,8 @@ def test_ctrl_c_however_often_ends_a_replay_with_exit_code_0(small_bag, tmp_path
 
 @pytest.mark.parametrize('words, complaint', [
     (['nothing'], 'nothing'), (['BAG', '--topic', '/none'], "no topic '/none'")])
-def test_what_cannot_be_played_is_one_sentence(small_bag, quiet_domain, capsys, words, complaint):
+def test_a_bag_that_cannot_be_played_is_refused_with_one_sentence(small_bag, quiet_domain,
+                                                                  capsys, words, complaint):
     assert main(['replay', *(str(small_bag[0]) if w == 'BAG' else w for w in words)]) == 2
     error = capsys.readouterr().err
     assert complaint in error and error.count('\n') == 1

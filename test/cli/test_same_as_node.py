@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``bag`` and the live node say the same about the same images."""
+"""The command ``bag`` and the live node give the same results for the same images."""
 
 import numpy as np
 import pytest

@@ -26,9 +26,9 @@ def test_a_source_is_shown_to_its_end(small_bag, capsys):
     assert re.search(r'http://127\.0\.0\.1:\d+', capsys.readouterr().out)
 
 
-def test_whoever_opens_the_page_to_others_is_warned(small_bag, capsys):
+def test_a_page_for_other_machines_prints_a_warning(small_bag, capsys):
     assert main(['view', str(small_bag[0]), *QUICK, '--host', '0.0.0.0']) == 0
-    assert 'warning: everybody who can reach' in capsys.readouterr().err
+    assert 'warning: everyone who can reach' in capsys.readouterr().err
 
 
 def test_a_machine_without_a_browser_gets_the_address(small_bag, capsys, monkeypatch):
@@ -42,9 +42,10 @@ def test_a_machine_without_a_browser_gets_the_address(small_bag, capsys, monkeyp
 @pytest.mark.parametrize('words, sentence', [
     (['no/such/file'], 'no/such/file does not exist'),
     (['987'], 'no camera 987 that can be opened'),
-    (['drive.mp4', '--port', '70000'], 'no port from 0 to 65535'),
+    (['drive.mp4', '--port', '70000'], 'not a port from 0 to 65535'),
     (['ros:/motion_seg', '--rerun'], 'not a node')])
-def test_what_cannot_be_shown_is_one_sentence(words, sentence, capsys, tmp_path, monkeypatch):
+def test_a_source_that_cannot_be_shown_is_refused_with_one_sentence(words, sentence, capsys,
+                                                                    tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     try:
         code = main(['view', *words, '--no-browser'])
@@ -54,7 +55,7 @@ def test_what_cannot_be_shown_is_one_sentence(words, sentence, capsys, tmp_path,
     assert code == 2 and sentence in error and 'Traceback' not in error
 
 
-def test_a_port_that_is_taken_is_one_sentence(small_bag, capsys):
+def test_a_port_in_use_is_refused_with_one_sentence(small_bag, capsys):
     with socket.socket() as other:
         other.bind(('127.0.0.1', 0))
         other.listen()
@@ -63,8 +64,7 @@ def test_a_port_that_is_taken_is_one_sentence(small_bag, capsys):
     assert f'port {port} of 127.0.0.1' in capsys.readouterr().err
 
 
-def test_an_input_that_ends_in_the_middle_stays_on_the_page_with_the_reason(
-        tmp_path, monkeypatch, capsys):
+def test_if_an_input_fails_the_page_stays_open_with_the_reason(tmp_path, monkeypatch, capsys):
     folder = tmp_path / 'frames'
     folder.mkdir()
     (folder / '0.png').write_bytes(b'this is no image')
@@ -104,8 +104,8 @@ def test_a_page_is_one_file_with_settings_versions_and_every_frame(small_bag, tm
     assert main(words) == 2
 
 
-def test_a_page_without_a_codec_for_it_is_refused_before_anything_is_done(
-        small_bag, tmp_path, monkeypatch, capsys):
+def test_a_page_without_a_codec_for_it_is_refused_before_anything_is_done(small_bag, tmp_path,
+                                                                          monkeypatch, capsys):
     monkeypatch.setattr('gdm_motion_seg.view.page.plays_in_browsers', lambda: False)
     out = tmp_path / 'out'
     assert main(['bag', str(small_bag[0]), '--out', str(out), '--html', 'page.html']) == 2
@@ -162,6 +162,6 @@ def test_without_shtab_the_command_says_what_to_install(monkeypatch, capsys):
     assert "pip install 'gdm_motion_seg[completion]'" in capsys.readouterr().err
 
 
-def test_videos_are_written_without_pyav_too(monkeypatch):
+def test_videos_are_also_written_without_pyav(monkeypatch):
     monkeypatch.setitem(sys.modules, 'av', None)
     assert not videos.plays_in_browsers()

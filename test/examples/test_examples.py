@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every example runs and does what it says; the subscriber is run among the tests of the node."""
+"""Every example runs; the subscriber is tested with the node."""
 
 import importlib.util
 import json

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The count of fuzz inputs: those that were taken and those that were refused."""
+"""Counts of fuzz inputs: accepted and refused."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of any content: an array or a sentence comes out, nothing else."""
+"""Messages of any content give an array or an InputError."""
 
 from types import SimpleNamespace
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files of any content: frames, pairs or a sentence come out, nothing else."""
+"""Files of any content give frames, pairs or an InputError."""
 
 from pathlib import Path
 import warnings

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whatever is handed in: a sentence that names it, or a defined answer."""
+"""Bad input raises an error that names it; unusual input has a defined result."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_vectors_that_cannot_be_used_are_named(vectors, words):
 
 
 @pytest.mark.parametrize('n_clusters', (0, -1, 13, 1.5, '2', True, None))
-def test_a_number_of_clusters_that_cannot_be_is_named(n_clusters):
+def test_an_impossible_number_of_clusters_is_named(n_clusters):
     with pytest.raises(InputError, match=f'n_clusters.*{n_clusters}'):
         minimize_global_dimension(GOOD, n_clusters)
 
@@ -121,7 +121,7 @@ def test_other_arguments_are_named(call, words):
     (np.vstack([GOOD, 1e8 * GOOD]), 2, None),
     (GOOD.astype(np.float32), 2, None),
     (np.arange(20).reshape(10, 2), 2, None)])
-def test_odd_data_have_an_answer(search, vectors, n_clusters, dimensions):
+def test_unusual_data_have_a_result(search, vectors, n_clusters, dimensions):
     """D = 1, equal points, zeros, duplicates, K = 1, K = N, N = 1, huge, tiny, mixed, integers."""
     for outliers in ('classic', 'naive', 'known-fraction', 'model-reassign'):
         config = GdmConfig(n1=3, n2=5, n3=3, search=search, outliers=outliers)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The gradient is that of the objective, in the definitions and in the batched engine alike."""
+"""The gradient equals that of the objective, in the definitions and in the batched engine."""
 
 from hypothesis import given, settings, strategies
 import numpy as np

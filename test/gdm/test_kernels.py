@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled parts that are not seen from outside: eigenproblems and the screening of moves."""
+"""Internal kernels: eigenproblems and the screening of moves."""
 
 from hypothesis import given, settings, strategies
 import numpy as np
@@ -50,7 +50,7 @@ def test_eigenvectors_are_orthonormal_and_rebuild_the_matrix(seed):
 
 @pytest.mark.parametrize('epsilon', (0.05, 0.2, 0.35, 0.5, 0.65))
 @pytest.mark.parametrize('noise', (1e-5, 1e-3, 0.02, 0.3))
-def test_the_screening_knows_what_a_point_more_or_less_does(draw, epsilon, noise):
+def test_the_screening_predicts_the_effect_of_adding_or_removing_a_point(draw, epsilon, noise):
     vectors, labels = draw.hybrid(0, (6, 7), 40, noise=noise)
     squares = np.empty(9)
     for mixed in (False, True):

@@ -30,7 +30,7 @@ def test_classic_rejects_nothing(polluted):
     assert (run(polluted).labels >= 0).all()
 
 
-def test_known_fraction_removes_the_fraction_it_is_told_and_these_are_the_outliers(polluted):
+def test_known_fraction_removes_the_given_fraction_and_these_are_outliers(polluted):
     result = run(polluted, outliers='known-fraction', outlier_fraction=0.2)
     assert (result.labels < 0).sum() == 30
     np.testing.assert_array_equal(result.labels, polluted[1])
@@ -64,7 +64,7 @@ def test_naive_depends_on_its_price_as_the_paper_warns(polluted, alpha, expected
     assert share == expected if expected == 0.0 else share > 0.3
 
 
-def test_model_reassign_takes_inliers_back_and_leaves_outliers_out(polluted):
+def test_model_reassign_recovers_inliers_and_rejects_outliers(polluted):
     result = run(polluted, outliers='model-reassign', outlier_fraction=0.3, kappa=0.1)
     np.testing.assert_array_equal(result.labels, polluted[1])
 
@@ -88,7 +88,7 @@ def test_each_cluster_has_its_own_limit_without_kappa(draw):
     assert found[-2] == -1 and found[-1] == 1
 
 
-def test_model_reassign_passes_over_an_empty_cluster():
+def test_model_reassign_ignores_an_empty_cluster():
     vectors = np.vstack([np.eye(3)[:2]] * 4)
     found = reassign_to_models(vectors, np.zeros(8, int), np.array([2.0, 0.0]), GdmConfig())
     assert (found == 0).all()

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search: the same answers as Algorithm 1 written plainly, and better ones by default."""
+"""The search gives the results of a plain Algorithm 1, and better ones by default."""
 
 from dataclasses import replace
 
@@ -18,8 +18,9 @@ PAPER = GdmConfig(n1=0, search='paper')
 
 @pytest.mark.parametrize('noise', (0.0, 1e-3, 0.05))
 @pytest.mark.parametrize('dimensions', ((3, 3), (6, 7, 8)))
-def test_engine_and_plain_transcription_give_the_same_labels_from_the_same_starts(
-        draw, plain, dimensions, noise):
+def test_engine_and_plain_transcription_give_the_same_labels_from_the_same_starts(draw, plain,
+                                                                                  dimensions,
+                                                                                  noise):
     vectors, truth = draw.hybrid(1, dimensions, 20, noise=noise)
     rng, k = np.random.default_rng(0), len(dimensions)
     draws = rng.random((2, len(vectors) - k, 20, 2))
@@ -59,7 +60,7 @@ def test_the_agglomerative_start_is_that_of_the_plain_transcription(draw, plain,
         plain.agglomerative_start(vectors, 3, 0.35, 15.0, draws, name))
 
 
-def test_merging_by_the_union_leaves_no_crumbs_where_the_literal_rule_does(draw):
+def test_merging_by_the_union_leaves_no_tiny_sets_unlike_the_literal_rule(draw):
     vectors, _ = draw.hybrid(3, (6, 6), 60, noise=0.01)
     smallest = {}
     for search in ('paper', 'paper-literal'):
@@ -70,7 +71,7 @@ def test_merging_by_the_union_leaves_no_crumbs_where_the_literal_rule_does(draw)
     assert smallest['paper'] > 1.5 * smallest['paper-literal']
 
 
-def test_the_literal_reading_of_the_start_stays_selectable_and_differs(draw):
+def test_the_literal_reading_of_the_start_can_be_selected_and_differs(draw):
     vectors, _ = draw.hybrid(13, (3, 4), 30, noise=0.02)
     starts = {search: minimize_global_dimension(
         vectors, 2, GdmConfig(search=search, n1=1, n2=0, n3=0), rng=3).labels
@@ -78,7 +79,7 @@ def test_the_literal_reading_of_the_start_stays_selectable_and_differs(draw):
     assert (starts['paper'] != starts['paper-literal']).any()
 
 
-def test_descending_in_a_batch_is_descending_alone(draw):
+def test_a_descent_in_a_batch_equals_a_single_descent(draw):
     vectors, _ = draw.hybrid(4, (4, 6), 30, noise=0.02)
     starts = np.random.default_rng(0).integers(0, 2, (5, 60))
     together = minimize_global_dimension(vectors, 2, PAPER, starts=starts)
@@ -117,7 +118,7 @@ def test_both_searches_find_what_the_literal_start_misses(draw, search):
         assert draw.wrong(found.labels, truth) <= 2
 
 
-def test_starts_of_the_caller_run_next_to_our_own_and_the_best_wins(draw):
+def test_starts_of_the_caller_are_used_in_addition_and_the_best_is_returned(draw):
     vectors, truth = draw.hybrid(5, (6, 7), 40, noise=0.01)
     start = np.where(np.random.default_rng(0).random(80) < 0.2, 1 - truth, truth)
     result = minimize_global_dimension(vectors, 2, GdmConfig(n1=3), starts=start[None], rng=0)
@@ -128,7 +129,7 @@ def test_starts_of_the_caller_run_next_to_our_own_and_the_best_wins(draw):
     np.testing.assert_array_equal(only.labels, truth)
 
 
-def test_undecided_points_and_soft_starts_are_taken(draw):
+def test_undecided_points_and_soft_starts_are_accepted(draw):
     vectors, truth = draw.hybrid(6, (4, 5), 40)
     undecided = np.where(np.arange(80) % 3 == 0, -1, truth)
     hard = minimize_global_dimension(vectors, 2, GdmConfig(n1=0), starts=undecided[None])
@@ -148,7 +149,7 @@ def test_starts_are_not_changed(draw):
     assert (soft == 0.5).all() and (hard == before).all()
 
 
-def test_the_result_says_what_its_labels_are_worth(draw):
+def test_the_result_has_the_global_dimension_of_its_labels(draw):
     vectors, _ = draw.hybrid(8, (3, 6), 40, noise=0.02)
     result = minimize_global_dimension(vectors, 2, rng=1)
     assert result.global_dimension == pytest.approx(global_dimension(vectors, result.labels))
@@ -167,14 +168,14 @@ def test_the_same_seed_gives_the_same_answer(draw, search):
     np.testing.assert_array_equal(one.restart_global_dimensions, two.restart_global_dimensions)
 
 
-def test_a_generator_and_its_seed_are_the_same_randomness(draw):
+def test_a_generator_and_its_seed_give_the_same_result(draw):
     vectors, _ = draw.hybrid(9, (5, 6), 30, noise=0.05)
     one = minimize_global_dimension(vectors, 2, rng=4)
     two = minimize_global_dimension(vectors, 2, rng=np.random.default_rng(4))
     np.testing.assert_array_equal(one.labels, two.labels)
 
 
-def test_more_steps_do_not_wake_a_descent_that_has_come_to_rest(draw):
+def test_more_steps_do_not_change_a_descent_that_has_stopped(draw):
     vectors, truth = draw.hybrid(10, (4, 6), 40)
     result = minimize_global_dimension(vectors, 2, GdmConfig(n1=0, n2=500), starts=truth[None])
     assert result.steps[0] < 500
@@ -192,7 +193,7 @@ def test_reassignment_moves_what_the_plain_transcription_moves(draw, plain, nois
         assert global_dimension(vectors, found) <= global_dimension(vectors, start)
 
 
-def test_reassignment_never_touches_points_left_out_unless_outliers_have_a_price(draw):
+def test_reassignment_ignores_outliers_unless_they_have_a_price(draw):
     vectors, truth = draw.hybrid(12, (3, 4), 30)
     start = np.where(np.arange(60) % 5 == 0, -1, truth)
     np.testing.assert_array_equal(reassign_points(vectors, start), start)
@@ -208,7 +209,7 @@ def test_the_mode_of_the_paper_starts_agglomeratively(draw):
     np.testing.assert_array_equal(result.labels, start)
 
 
-def test_restarts_that_meet_keep_their_own_names_of_the_clusters(draw):
+def test_restarts_with_the_same_partition_keep_their_cluster_order(draw):
     vectors, truth = draw.hybrid(14, (5, 6), 30)
     starts = np.array([truth, 1 - truth])
     result = minimize_global_dimension(vectors, 2, GdmConfig(n1=0), starts=starts)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The readers of the data sets: on small files made here, and on the real ones where they are."""
+"""The readers of data sets, on small files made here, and on the real ones if present."""
 
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def test_kt3dmoseg_keeps_the_points_that_both_frames_see(tmp_path):
     assert set(first.truth) == {0, 1, 2}, 'but its points count in the error'
 
 
-def test_the_background_alone_is_a_static_scene(tmp_path):
+def test_the_points_of_the_background_are_a_static_scene(tmp_path):
     write_clip(tmp_path, np.ones((40, 5), bool), np.array([2] * 10 + [1] * 30))
     pair, = read_kt3dmoseg(tmp_path)
     still = pair.only_background()
@@ -98,26 +98,26 @@ def test_the_category_follows_from_the_name(name, kind):
 
 
 @pytest.mark.parametrize('read', [read_hopkins155, read_adelaide, read_kt3dmoseg])
-def test_a_missing_folder_is_a_sentence(read, tmp_path):
+def test_a_missing_folder_is_refused_with_one_sentence(read, tmp_path):
     with pytest.raises(InputError, match='there is no folder'):
         list(read(tmp_path / 'nowhere'))
 
 
 @pytest.mark.parametrize('read', [read_hopkins155, read_adelaide, read_kt3dmoseg])
-def test_a_folder_without_the_files_is_a_sentence(read, tmp_path):
-    with pytest.raises(InputError, match='holds no'):
+def test_a_folder_without_the_files_is_refused_with_one_sentence(read, tmp_path):
+    with pytest.raises(InputError, match='contains no'):
         list(read(tmp_path))
 
 
 @pytest.mark.parametrize('read', [read_hopkins155, read_adelaide, read_kt3dmoseg])
 @pytest.mark.parametrize('content', [b'', b'not a file', b'MATLAB 5.0 MAT-file' + bytes(200)])
-def test_a_corrupt_file_is_a_sentence_that_names_it(read, content, tmp_path):
+def test_a_corrupt_file_is_refused_with_its_name(read, content, tmp_path):
     (tmp_path / 'a_truth.mat').write_bytes(content)
     with pytest.raises(InputError, match='a_truth.mat'):
         list(read(tmp_path))
 
 
-def test_a_file_cut_short_is_a_sentence(tmp_path):
+def test_a_truncated_file_is_refused_with_one_sentence(tmp_path):
     write_hopkins(tmp_path / 'b_truth.mat')
     whole = (tmp_path / 'b_truth.mat').read_bytes()
     for length in (100, 130, 200, len(whole) // 2, len(whole) - 4):
@@ -132,18 +132,18 @@ def test_a_file_cut_short_is_a_sentence(tmp_path):
     ({'y': np.ones((2, 30, 5))}, '3 x P x F'),
     ({'y': np.ones((3, 30, 1))}, '3 x P x F'),
     ({'y': np.full((3, 30, 5), np.nan)}, 'finite'),
-    ({'width': np.ones(3)}, 'one number'),
+    ({'width': np.ones(3)}, 'one finite number'),
     ({'width': 0}, 'positive'),
     ({'s': np.ones(7)}, '7 labels'),
     ({'s': np.full(30, -2)}, 'whole numbers'),
 ])
-def test_wrong_fields_are_sentences(changes, words, tmp_path):
+def test_wrong_fields_are_refused_with_one_sentence(changes, words, tmp_path):
     write_hopkins(tmp_path / 'cars1_truth.mat', **changes)
     with pytest.raises(InputError, match=words):
         list(read_hopkins155(tmp_path))
 
 
-def test_a_clip_without_frames_is_a_sentence(tmp_path):
+def test_a_clip_without_frames_is_refused_with_one_sentence(tmp_path):
     write_clip(tmp_path, np.ones((10, 5), bool), np.ones(10))
     (tmp_path / 'frames' / 'Seq000_Clip01' / '000001.png').write_bytes(b'no image')
     with pytest.raises(InputError, match='cannot be read as an image'):
@@ -197,14 +197,14 @@ def test_only_numbers_and_single_structs_of_them_are_read(tmp_path):
 
 
 @pytest.mark.parametrize('value', [np.nan, np.inf, 'wide'])
-def test_a_width_that_is_no_number_is_a_sentence(tmp_path, value):
+def test_a_width_that_is_not_a_number_is_refused_with_one_sentence(tmp_path, value):
     write_hopkins(tmp_path / 'cars1_truth.mat', width=value)
     with pytest.raises(InputError, match='width'):
         list(read_hopkins155(tmp_path))
 
 
-def test_a_variable_that_unfolds_to_too_much_is_refused(tmp_path, monkeypatch):
+def test_a_variable_that_expands_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(matfile, 'LARGEST_VARIABLE', 1000)
     savemat(tmp_path / 'bomb.mat', {'zeros': np.zeros(1000)}, do_compression=True)
-    with pytest.raises(InputError, match='unfolds to more than 1000 bytes'):
+    with pytest.raises(InputError, match='expands to more than 1000 bytes'):
         read_mat(tmp_path / 'bomb.mat')

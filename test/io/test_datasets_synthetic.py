@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered geometry obeys the geometry it claims."""
+"""Synthetic correspondences satisfy their motions."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_the_share_of_outliers_is_of_all_points():
     assert np.mean(pair.truth == -1) == pytest.approx(0.6, abs=0.01)
 
 
-def test_a_curve_changes_one_thing_only():
+def test_a_sweep_changes_one_property_only():
     clean, dirty = scene(3), scene(3, outliers=0.5)
     np.testing.assert_array_equal(clean.x1, dirty.x1[dirty.truth >= 0])
 

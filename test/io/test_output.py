@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Outputs are whole or not there."""
+"""Outputs are complete or absent."""
 
 import os
 from pathlib import Path
@@ -46,26 +46,26 @@ def test_a_second_run_with_the_same_output_is_refused_at_its_start(tmp_path):
     assert (tmp_path / 'a.json').read_text() == '1'
 
 
-def test_files_that_appear_during_a_run_stay(tmp_path):
+def test_files_that_appear_during_a_run_are_kept(tmp_path):
     out = tmp_path / 'out'
     with output_folder(out) as folder:
         (folder / 'a').write_text('ours')
         (out / 'notes.txt').write_text('theirs')
     assert (out / 'notes.txt').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
-    with pytest.raises(InputError, match='put there by somebody else'), \
+    with pytest.raises(InputError, match='created by another program'), \
             output_folder(out, overwrite=True) as folder:
         (folder / 'b').write_text('ours')
         (out / 'b').write_text('theirs')
     assert (out / 'b').read_text() == 'theirs' and (out / 'a').read_text() == 'ours'
     file = tmp_path / 'a.json'
-    with pytest.raises(InputError, match='replaced by somebody else'), output_file(file) as mine:
+    with pytest.raises(InputError, match='replaced by another program'), output_file(file) as mine:
         mine.write_text('ours')
         file.unlink()
         file.write_text('theirs')
     assert file.read_text() == 'theirs'
 
 
-def test_to_overwrite_removes_the_files_of_the_earlier_run_and_no_others(tmp_path):
+def test_overwriting_removes_the_files_of_the_earlier_run_and_no_others(tmp_path):
     out = tmp_path / 'out'
     with output_folder(out) as folder:
         (folder / 'answers').mkdir()
@@ -80,7 +80,7 @@ def test_to_overwrite_removes_the_files_of_the_earlier_run_and_no_others(tmp_pat
     assert names(out) == [MARK, 'answers']
 
 
-def test_a_folder_of_which_nobody_knows_what_was_ours_is_not_overwritten(tmp_path):
+def test_a_folder_without_a_list_of_its_files_is_not_overwritten(tmp_path):
     (tmp_path / MARK).touch()
     (tmp_path / 'a').touch()
     with pytest.raises(InputError, match='remove it first'), output_folder(tmp_path, True):
@@ -93,7 +93,7 @@ def test_a_folder_of_which_nobody_knows_what_was_ours_is_not_overwritten(tmp_pat
     assert outside.exists() and names(tmp_path) == [MARK, 'b']
 
 
-def test_an_empty_folder_is_filled_where_it_is_as_a_mount_point_must_be(tmp_path):
+def test_an_empty_folder_is_filled_in_place_as_a_mount_point_requires(tmp_path):
     out = tmp_path / 'mounted'
     out.mkdir()
     inode = out.stat().st_ino
@@ -106,7 +106,7 @@ def test_an_empty_folder_is_filled_where_it_is_as_a_mount_point_must_be(tmp_path
     assert out.stat().st_ino == inode and names(out) == [MARK, 'a']
 
 
-def test_what_a_killed_run_left_does_not_stand_in_the_way(tmp_path):
+def test_remains_of_a_killed_run_are_removed(tmp_path):
     out = tmp_path / 'out'
     (out / UNFINISHED / 'out').mkdir(parents=True)
     (out / UNFINISHED / 'out' / 'half').touch()
@@ -120,7 +120,7 @@ def test_a_pipe_or_a_device_is_not_replaced(tmp_path):
     pipe = tmp_path / 'pipe'
     os.mkfifo(pipe)
     for path in (pipe, Path('/dev/null')):
-        with pytest.raises(InputError, match='no regular file'), output_file(path, True):
+        with pytest.raises(InputError, match='not a regular file'), output_file(path, True):
             pass
     assert pipe.is_fifo() and Path('/dev/null').is_char_device()
 
@@ -142,7 +142,7 @@ def test_an_interrupted_overwrite_leaves_the_old_one(tmp_path):
     assert (tmp_path / 'out' / 'old').exists() and names(tmp_path) == ['out']
 
 
-def test_an_existing_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(tmp_path):
+def test_an_existing_folder_is_replaced_only_on_request_and_only_if_we_wrote_it(tmp_path):
     with output_folder(tmp_path / 'out') as folder:
         (folder / 'old').touch()
     with pytest.raises(InputError, match='--overwrite'), output_folder(tmp_path / 'out'):
@@ -160,11 +160,11 @@ def test_an_existing_folder_is_replaced_only_on_demand_and_only_if_it_is_ours(tm
 
 def test_a_file_in_the_way_of_a_folder_is_named(tmp_path):
     (tmp_path / 'out').touch()
-    with pytest.raises(InputError, match='no folder'), output_folder(tmp_path / 'out', True):
+    with pytest.raises(InputError, match='not a folder'), output_folder(tmp_path / 'out', True):
         pass
 
 
-def test_a_file_is_replaced_only_on_demand_and_whole(tmp_path):
+def test_a_file_is_replaced_only_on_request_and_completely(tmp_path):
     path = tmp_path / 'a.json'
     with output_file(path) as file:
         file.write_text('1')
@@ -185,13 +185,13 @@ def test_no_permission_is_one_sentence(tmp_path):
         pass
 
 
-def test_a_place_that_cannot_exist_is_one_sentence():
+def test_an_impossible_path_is_refused_with_one_sentence():
     with pytest.raises(InputError, match='cannot be written'), output_folder('/proc/none/out'):
         pass
 
 
 @pytest.mark.parametrize('with_pyav', [True, False])
-def test_a_video_that_the_disk_did_not_take_is_noticed(tmp_path, monkeypatch, with_pyav):
+def test_a_video_that_was_not_written_completely_is_an_error(tmp_path, monkeypatch, with_pyav):
     if not (with_pyav and videos.plays_in_browsers()):
         monkeypatch.setattr(videos, 'plays_in_browsers', lambda: False)
     picture = np.random.default_rng(0).integers(0, 255, (240, 320, 3), np.uint8)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames in every form that people have, and what is said about forms that cannot be read."""
+"""Sources of frames, and errors of sources that cannot be read."""
 
 import os
 import shutil
@@ -98,7 +98,7 @@ def test_the_calibration_is_used_for_frames_of_its_size_and_frame_only(small_bag
         assert source.camera_of(other) is None
 
 
-def test_a_folder_of_images_comes_in_the_order_of_its_numbers(tmp_path):
+def test_a_folder_of_images_is_read_in_the_order_of_its_numbers(tmp_path):
     images = pictures(12)
     for i, image in enumerate(images):
         cv2.imwrite(str(tmp_path / f'frame{i}.png'), image)
@@ -112,7 +112,7 @@ def test_a_folder_of_images_comes_in_the_order_of_its_numbers(tmp_path):
 
 
 @pytest.mark.parametrize('depth, shape', [(np.uint8, (32, 48)), (np.uint16, (32, 48))])
-def test_grey_and_16_bit_images_stay_what_they_are(tmp_path, depth, shape):
+def test_grey_and_16_bit_images_are_not_converted(tmp_path, depth, shape):
     image = np.arange(np.prod(shape), dtype=depth).reshape(shape)
     cv2.imwrite(str(tmp_path / '0.png'), image)
     frame = next(iter(open_source(tmp_path)))
@@ -152,7 +152,7 @@ def test_messages_without_a_stamp_take_the_time_of_recording(tmp_path):
     assert next(iter(open_source(tmp_path / 'bag'))).stamp == 123456
 
 
-def test_an_image_that_cannot_be_decoded_is_left_out_and_counted(tmp_path):
+def test_an_image_that_cannot_be_decoded_is_skipped_and_counted(tmp_path):
     types = rosbags_types()
     with BagWriter(tmp_path / 'bag') as bag:
         for i, image in enumerate(pictures()):
@@ -201,13 +201,13 @@ def test_a_single_image_is_refused_as_a_sequence(tmp_path):
 
 
 @pytest.mark.parametrize('content', [b'', b'no video at all', os.urandom(5000)])
-def test_a_file_that_is_no_video_is_refused(tmp_path, content):
+def test_a_file_that_is_not_a_video_is_refused(tmp_path, content):
     path = tmp_path / 'clip.mp4'
     path.write_bytes(content)
     assert 'cannot be decoded as a video' in refusal(path)
 
 
-def test_a_video_cut_short_is_refused(tmp_path):
+def test_a_truncated_video_is_refused(tmp_path):
     path = tmp_path / 'clip.mp4'
     writer = VideoWriter(path, 30)
     for image in pictures(10):
@@ -219,18 +219,18 @@ def test_a_video_cut_short_is_refused(tmp_path):
 
 @pytest.mark.parametrize('storage', ['mcap', 'sqlite3'])
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.9])
-def test_a_bag_cut_short_is_refused(tmp_path, storage, share):
+def test_a_truncated_bag_is_refused(tmp_path, storage, share):
     folder = write_bag(tmp_path / 'bag', pictures(), storage=storage)
     file = next(f for f in folder.iterdir() if f.suffix in ('.mcap', '.db3'))
     data = file.read_bytes()
     file.write_bytes(data[:int(share * len(data))])
-    assert 'cut short' in refusal(folder)
+    assert 'truncated' in refusal(folder)
 
 
 def test_a_bag_whose_metadata_are_broken_is_refused(tmp_path):
     folder = write_bag(tmp_path / 'bag', pictures())
     (folder / 'metadata.yaml').write_text('rosbag2_bagfile_information: [')
-    assert 'no readable bag' in refusal(folder)
+    assert 'not a readable bag' in refusal(folder)
 
 
 def test_metadata_cannot_lead_the_reader_out_of_its_folder(tmp_path):
@@ -238,14 +238,14 @@ def test_metadata_cannot_lead_the_reader_out_of_its_folder(tmp_path):
     shutil.move(folder / 'bag.mcap', tmp_path / 'elsewhere.mcap')
     metadata = folder / 'metadata.yaml'
     metadata.write_text(metadata.read_text().replace('bag.mcap', '../elsewhere.mcap'))
-    assert 'no readable bag' in refusal(folder)
+    assert 'not a readable bag' in refusal(folder)
 
 
 def test_a_bag_without_images_is_refused_with_its_topics(tmp_path):
     types = rosbags_types()
     with BagWriter(tmp_path / 'bag') as bag:
         bag.write('/colour', types.ColorRGBA(r=1.0, g=0.0, b=0.0, a=1.0), 1)
-    assert 'holds no images; its topics are /colour' in refusal(tmp_path / 'bag')
+    assert 'contains no images; its topics are /colour' in refusal(tmp_path / 'bag')
 
 
 def test_a_bag_whose_images_are_all_unreadable_is_refused_with_the_reason(tmp_path):
@@ -262,7 +262,7 @@ def test_a_bag_that_changes_its_size_is_refused(tmp_path):
     assert 'message 2 of /camera/image_raw has 64 x 48' in refusal(folder)
 
 
-def test_a_topic_for_something_that_is_no_bag_is_refused(tmp_path):
+def test_a_topic_is_refused_if_the_input_is_not_a_bag(tmp_path):
     cv2.imwrite(str(tmp_path / '0.png'), pictures(1)[0])
     assert "no topic '/image'" in refusal(tmp_path, topic='/image')
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The CSV tables: columns that are documented, words instead of codes, a clock from 0."""
+"""The CSV tables: documented columns, words instead of codes, times from 0."""
 
 import csv
 from pathlib import Path
@@ -48,7 +48,7 @@ def written(tmp_path_factory):
 
 @pytest.mark.parametrize('columns', [KEYPOINT_COLUMNS, MOTION_COLUMNS],
                          ids=['keypoints', 'motions'])
-def test_the_page_about_files_says_what_every_column_means(columns):
+def test_the_page_about_files_describes_every_column(columns):
     rows = ''.join(f'| {name} | {meaning} |\n' for name, meaning in columns.items())
     assert f'| column | what |\n|---|---|\n{rows}\n' in PAGE.read_text(encoding='utf-8')
 
@@ -68,7 +68,7 @@ def test_frames_count_from_0_and_the_stamp_of_the_first_frame_is_0(written):
     assert sorted({int(row['frame']) for row in read['keypoints']}) == paired
 
 
-def test_keypoints_are_told_in_words_and_numbers(written):
+def test_keypoints_have_words_and_numbers(written):
     read, results = written
     last = [row for row in read['keypoints'] if int(row['frame']) == FRAMES - 1]
     answer = results[-1]

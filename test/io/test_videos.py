@@ -118,7 +118,7 @@ def test_a_number_is_a_camera_whose_stamps_are_of_the_clock(tmp_path, monkeypatc
     assert len(frames) == 3 and frames[0].stamp < frames[2].stamp
 
 
-def test_a_camera_that_is_not_there_is_one_sentence(tmp_path, monkeypatch):
+def test_a_missing_camera_is_refused_with_one_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cameras.cv2, 'VideoCapture', Camera)
     monkeypatch.setattr(Camera, 'there', False)

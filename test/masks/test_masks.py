@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Dense masks: tracks and flow decide together, and nothing moves is an answer."""
+"""Dense masks from tracks and flow."""
 
 import cv2
 import numpy as np
@@ -82,7 +82,7 @@ def test_pixels_of_a_body_with_moving_tracks_get_its_id():
     assert overlap(found, truth) > 0.85
 
 
-def test_nothing_moves_before_a_moving_camera():
+def test_nothing_moves_in_a_static_scene_with_a_moving_camera():
     found, _ = run(moves=False)
     assert not found.any()
 
@@ -96,12 +96,12 @@ def test_flow_that_contradicts_the_world_proposes_a_body_where_there_are_no_trac
     assert np.unique(found)[1] >= FLOW_BODY
 
 
-def test_static_tracks_refuse_a_body_that_flow_proposes():
+def test_static_tracks_reject_a_body_that_flow_proposes():
     found, _ = run(on_body='static')
     assert not found.any()
 
 
-def test_without_a_world_nothing_is_called_moving():
+def test_without_a_world_nothing_is_marked_as_moving():
     found, _ = run(world=False)
     assert not found.any()
 
@@ -141,7 +141,7 @@ def test_the_same_frames_give_the_same_masks():
     np.testing.assert_array_equal(run()[0], run()[0])
 
 
-def test_a_mask_has_the_polarity_and_the_dilation_that_are_asked_for():
+def test_a_mask_has_the_requested_polarity_and_dilation():
     instances = np.zeros((20, 20), np.int32)
     instances[10, 10] = 3
     assert motion_mask(instances).sum() == 255

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Image messages to arrays: every encoding, every way in which a header can lie."""
+"""Conversion of image messages: all encodings, and invalid headers."""
 
 from types import SimpleNamespace
 from zlib import crc32
@@ -52,7 +52,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize('padding', [0, 5])
 @pytest.mark.parametrize('encoding', EXPECTED)
-def test_an_encoding_is_read_rightly_with_and_without_padding(encoding, padding):
+def test_an_encoding_is_converted_correctly_with_and_without_padding(encoding, padding):
     pixels, expected = EXPECTED[encoding]
     np.testing.assert_array_equal(decode_image(message(pixels, encoding, padding)), expected)
 
@@ -106,7 +106,7 @@ def test_grey_and_bgr_are_views_of_the_message():
     ({'width': 2**31, 'height': 2**31, 'step': 2**31}, 'more than the limit of'),
     ({'step': 2**32 - 1}, 'shorter'),
 ])
-def test_a_header_that_lies_is_refused_with_the_reason(changes, reason):
+def test_a_header_that_contradicts_the_data_is_refused_with_the_reason(changes, reason):
     with pytest.raises(InputError, match='.') as caught:
         decode_image(message(GREY, 'mono8', **changes))
     assert reason in str(caught.value)
@@ -131,7 +131,7 @@ def test_the_limit_of_the_size_is_an_argument():
 @pytest.mark.skipif(not cv_bridge_adapter.available(), reason='needs cv_bridge')
 @pytest.mark.parametrize('padding', [0, 5])
 @pytest.mark.parametrize('encoding', EXPECTED)
-def test_cv_bridge_and_our_own_conversion_agree(encoding, padding):
+def test_cv_bridge_and_the_conversion_of_this_package_agree(encoding, padding):
     from sensor_msgs.msg import Image
     plain = message(EXPECTED[encoding][0], encoding, padding)
     sent = Image(**{**vars(plain), 'data': list(plain.data)})
@@ -149,7 +149,7 @@ def test_cv_bridge_is_used_where_it_is_installed(encoding, dtype, channels):
     assert cv_bridge_adapter.pixels(sent, dtype, channels) is not None
 
 
-def test_a_broken_cv_bridge_is_not_needed(monkeypatch):
+def test_a_broken_cv_bridge_is_ignored(monkeypatch):
     class Broken:
 
         def imgmsg_to_cv2(self, *args, **kwargs):
@@ -171,7 +171,7 @@ def test_png_is_read_exactly(image):
     np.testing.assert_array_equal(decode_compressed(compressed(image)), image)
 
 
-def test_jpeg_is_read_closely():
+def test_jpeg_is_read_approximately():
     smooth = cv2.GaussianBlur(RNG.integers(0, 256, (64, 64), np.uint8), (0, 0), 5)
     np.testing.assert_allclose(decode_compressed(compressed(smooth, '.jpg')), smooth, atol=12)
 
@@ -229,8 +229,8 @@ def moment():
 
 
 @pytest.mark.parametrize('data, reason', [
-    (hidden_size(moment())[0].data, 'the marker 00 at byte 2, which does not belong there'),
-    (hidden_size(moment(), 64)[0].data, 'the marker 00 at byte 2, which does not belong there'),
+    (hidden_size(moment())[0].data, 'the marker 00 at byte 2, which is not allowed there'),
+    (hidden_size(moment(), 64)[0].data, 'the marker 00 at byte 2, which is not allowed there'),
     (many_scans(moment())[0].data, 'scans, too many'),
     (b'\xff\xd8\xff\xd0' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker d0'),
     (b'\xff\xd8\xff\xe0\x00\x01' + bytes(compressed(BGR, '.jpg').data)[2:], 'the marker e0'),
@@ -247,7 +247,7 @@ def test_what_a_decoder_would_skip_repair_or_unpack_without_bound_is_refused(dat
 @pytest.mark.parametrize('flags', [
     [], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1], [cv2.IMWRITE_JPEG_OPTIMIZE, 1],
     [cv2.IMWRITE_JPEG_RST_INTERVAL, 2]], ids=['baseline', 'progressive', 'optimised', 'restarts'])
-def test_every_usual_kind_of_jpeg_is_taken(flags):
+def test_every_usual_kind_of_jpeg_is_accepted(flags):
     picture = np.tile(BGR, (10, 10, 1))
     data = cv2.imencode('.jpg', picture, flags)[1].tobytes()
     assert decode_compressed(compressed(BGR, data=data)).shape == picture.shape

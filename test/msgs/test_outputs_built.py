@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results to messages: the fields that are promised, the same with ROS and without, never NaN."""
+"""Messages from results: documented fields, equal with and without ROS, never NaN."""
 
 import numpy as np
 import pytest
@@ -194,7 +194,7 @@ def test_detections_are_the_boxes_of_bodies_and_not_of_the_world():
     assert hypothesis.class_id == 'moving' and hypothesis.score == 0.75
 
 
-def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():
+def test_pixels_without_a_ray_have_no_position():
     types, result = rosbags_types(), body_of(4)
     rays = np.ones((4, 3))
     rays[2] = np.nan
@@ -209,7 +209,7 @@ def test_pixels_that_the_lens_model_cannot_map_stay_out_of_space():
 
 
 @pytest.mark.parametrize('result', [a_result(), an_empty_result()], ids=['motions', 'empty'])
-def test_no_message_holds_nan(result):
+def test_no_message_contains_nan(result):
     built = messages(rosbags_types(), result)
     for name in ('keypoints', 'motions'):
         rows = rows_from_cloud(built[f'sensor_msgs/msg/PointCloud2 {name}'])
@@ -255,13 +255,13 @@ def test_bodies_have_outline_flow_and_name_and_the_world_has_no_marker():
     assert [m.text for m in markers if m.text] == ['7: 75 % moving, 1 points']
 
 
-def test_the_width_of_a_space_is_given_so_that_names_are_not_torn_apart():
+def test_the_width_of_a_space_is_set_so_that_rviz_draws_names_correctly():
     markers = messages(rosbags_types(), a_result())['visualization_msgs/msg/MarkerArray'].markers
     name = next(marker for marker in markers if marker.text)
     assert 0 < name.scale.x < name.scale.z
 
 
-def test_the_markers_of_many_tracks_hold_few_points():
+def test_the_markers_of_many_tracks_have_few_points():
     built = messages(rosbags_types(), body_of(1500))
     markers = built['visualization_msgs/msg/MarkerArray'].markers
     assert sum(len(marker.points) for marker in markers) < 100
@@ -277,7 +277,7 @@ def test_an_outline_is_closed_and_surrounds_the_body():
     assert max(p.y for p in outline) == pytest.approx(rays[:, 1].max(), abs=1e-6)
 
 
-def test_a_stamp_survives_the_way_into_a_header_and_back():
+def test_a_stamp_is_equal_after_conversion_to_a_header_and_back():
     types = rosbags_types()
     for stamp in (0, 1, 999_999_999, 1_794_796_855_123_456_789, -1):
         assert stamp_of(header_of(types, stamp, '')) == stamp
@@ -323,7 +323,7 @@ def test_a_calibration_is_read():
     ({'distortion_model': 'wormhole'}, 'wormhole'),
     ({'k': [-1.0, 0, 1, 0, 1, 1, 0, 0, 1]}, 'positive'),
 ])
-def test_a_calibration_that_is_none_is_refused_with_the_reason(changes, reason):
+def test_an_invalid_calibration_is_refused_with_the_reason(changes, reason):
     with pytest.raises(InputError, match='camera_info is not used: .') as caught:
         decode_camera_info(info(**changes))
     assert reason in str(caught.value)

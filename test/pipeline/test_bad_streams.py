@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What cameras and recordings do to a stream: the pipeline lives, says why, and goes on."""
+"""Faulty streams: the pipeline gives a reason and continues."""
 
 import numpy as np
 import pytest
@@ -65,18 +65,18 @@ def test_a_resolution_that_changes_with_every_frame_never_pairs_and_never_raises
         assert not result.has_pair and (i == 0 or 'resolution changed' in result.reason)
 
 
-def test_black_frames_in_between_start_the_tracks_anew_and_end_well(frames):
+def test_black_frames_restart_the_tracks_and_later_frames_have_results(frames):
     pipeline = MotionPipeline()
     for frame in frames[:8]:
         pipeline.process(frame.image, frame.stamp)
     dark = pipeline.process(np.zeros_like(frames[8].image), frames[8].stamp)
-    assert dark.problem and 'no texture' in dark.reason
+    assert dark.problem and 'too little texture' in dark.reason
     for frame in frames[9:]:
         result = pipeline.process(frame.image, frame.stamp)
     assert result.has_pair and result.segmentation.n_motions >= 1
 
 
-def test_a_camera_that_only_turns_is_answered_without_nan():
+def test_a_camera_that_only_turns_gives_results_without_nan():
     pipeline = MotionPipeline()
     for frame in render_scene('pure_rotation', 9, size=SIZE):
         result = pipeline.process(frame.image, frame.stamp)
@@ -84,7 +84,7 @@ def test_a_camera_that_only_turns_is_answered_without_nan():
     assert np.isfinite(result.segmentation.margins).all()
 
 
-def test_fewer_than_eight_tracks_are_said_to_be_too_few():
+def test_fewer_than_eight_tracks_are_reported_as_too_few():
     image = np.full((240, 320), 128, np.uint8)
     for x, y in ((60, 60), (200, 80), (100, 180)):
         image[y:y + 12, x:x + 12] = 255
@@ -96,7 +96,7 @@ def test_fewer_than_eight_tracks_are_said_to_be_too_few():
     assert 'tracks' in result.reason
 
 
-def test_an_8k_image_is_only_slow():
+def test_an_8k_image_is_processed():
     rng = np.random.default_rng(0)
     image = np.kron(rng.integers(0, 256, (135, 240), np.uint8), np.ones((32, 32), np.uint8))
     pipeline = MotionPipeline(with_flat(PipelineConfig(), {'tracking.frame_gap': 1}))
@@ -107,7 +107,7 @@ def test_an_8k_image_is_only_slow():
     np.testing.assert_allclose(np.median(flow, axis=0), (5, 0), atol=0.3)
 
 
-def test_a_driver_that_fills_the_same_buffer_again_is_tracked_rightly(frames):
+def test_a_driver_that_reuses_its_buffer_is_tracked_correctly(frames):
     shared, plain = MotionPipeline(), MotionPipeline()
     buffer = np.empty(frames[0].image.shape[:2], np.uint8)
     for frame in frames[:8]:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses with errors that hold, and time to contact."""
+"""Poses with their errors, and time to contact."""
 
 import cv2
 import numpy as np
@@ -47,7 +47,7 @@ def turn_between(a, b):
     return np.degrees(np.arccos(np.clip((np.trace(a @ b.T) - 1) / 2, -1, 1)))
 
 
-def test_the_stated_error_of_a_pose_is_of_the_size_of_its_error():
+def test_the_stated_error_of_a_pose_has_the_size_of_its_error():
     ratios = []
     for seed in range(20):
         pair = view(seed=seed, noise=0.25)
@@ -61,7 +61,7 @@ def test_the_stated_error_of_a_pose_is_of_the_size_of_its_error():
     assert np.sqrt(np.mean(np.square(ratios), axis=0)) == pytest.approx([1, 1], abs=0.6)
 
 
-def test_the_pose_is_that_of_the_members_even_if_other_points_drew_the_motion_aside():
+def test_the_pose_is_that_of_the_members_even_if_other_points_bias_the_motion():
     pair = view()
     aside = rotation_of(np.radians([0.3, -0.2, 0.1])) @ rotation_of(TURN)
     pose = motion_pose(motion(300, aside, SHIFT + (0.05, -0.05, 0.0)), pair, K)
@@ -77,7 +77,7 @@ def test_a_turning_camera_has_a_rotation_and_no_direction():
     assert 0 < pose.rotation_error_deg < 0.05
 
 
-def test_a_zoom_is_no_rotation():
+def test_a_zoom_is_not_a_rotation():
     pair = view(shift=np.zeros(3))
     zoomed = Correspondences.from_arrays(pair.x1, 1.1 * pair.x2, (640, 480))
     assert motion_pose(motion(300, kind=MotionKind.NO_PARALLAX), zoomed, K) is None

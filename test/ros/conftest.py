@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rendered scene with its truth, and the other end of the node's topics."""
+"""A rendered scene with ground truth, and a client of the node's topics."""
 
 from collections.abc import Iterator
 from typing import Any, TYPE_CHECKING
@@ -24,7 +24,7 @@ FRAME_ID = 'camera'
 
 
 class SceneStream:
-    """A short stream of frames of a small body that moves before a moving camera."""
+    """A short stream of frames of a small moving body and a moving camera."""
 
     settings = {'tracking.frame_gap': GAP, 'diagnostics_period_s': 0.1}
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The policy of a slow machine: fewer tracks, not fewer answers."""
+"""Adaptation to a slow machine: fewer tracks, not fewer results."""
 
 import numpy as np
 import pytest
@@ -52,14 +52,14 @@ def test_a_machine_that_is_fast_enough_keeps_all_tracks():
     assert set(shares) == {1.0} and dropped == 0
 
 
-def test_a_machine_that_needs_no_image_dropped_is_left_alone_up_to_a_load_of_one():
+def test_without_dropped_images_all_tracks_are_kept_up_to_a_load_of_one():
     shares, dropped = Machine(0.01, 0.029 / MAX_TRACKS).run(300)
     assert 0.039 / PERIOD > HIGH
     assert set(shares) == {1.0} and dropped == 0
 
 
 @pytest.mark.parametrize('rate', [1.0, 2.0])
-def test_a_slow_machine_follows_fewer_tracks_until_it_drops_nothing(rate):
+def test_on_a_slow_machine_tracks_are_reduced_until_no_image_is_dropped(rate):
     machine = Machine(0.01 / rate, 0.06 / rate / MAX_TRACKS, rate)
     shares, dropped = machine.run(40)
     assert shares[-1] < 0.6 and dropped > 0
@@ -68,7 +68,7 @@ def test_a_slow_machine_follows_fewer_tracks_until_it_drops_nothing(rate):
     assert max(later) < 0.6, 'it does not go up only to come down again'
 
 
-def test_it_comes_to_rest():
+def test_the_share_converges():
     machine = Machine(0.01, 0.06 / MAX_TRACKS)
     machine.run(1000)
     shares, _ = machine.run(1000)
@@ -86,7 +86,7 @@ def test_the_tracks_come_back_in_steps_when_the_machine_is_free_again():
     assert shares[-1] == 1.0 and dropped == 0
 
 
-def test_there_is_a_floor_and_the_diagnostics_then_say_that_the_machine_is_too_slow():
+def test_at_the_smallest_number_of_tracks_the_diagnostics_say_that_the_machine_is_too_slow():
     machine = Machine(0.2, 0.06 / MAX_TRACKS)
     shares, _ = machine.run(300)
     assert round(shares[-1] * MAX_TRACKS) == FLOOR_TRACKS
@@ -108,7 +108,7 @@ def test_the_diagnostics_show_load_and_share():
     assert health.values['share of tracks and effort'] == '0.50'
 
 
-def test_fewer_tracks_than_the_floor_are_never_lowered():
+def test_a_setting_below_the_smallest_number_of_tracks_is_not_reduced():
     policy = Adaptation()
     for i in range(100):
         policy.arrived(10**9 + i * 10**7, 0.01 * i, dropped=True)
@@ -127,7 +127,7 @@ def test_one_slow_image_and_stamps_that_jump_back_change_nothing():
         policy.took('answer', 0.02)
 
 
-def test_a_reset_gives_all_tracks_back():
+def test_a_reset_restores_all_tracks():
     machine = Machine(0.2, 0.06 / MAX_TRACKS)
     machine.run(100)
     machine.policy.reset()

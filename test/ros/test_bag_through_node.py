@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bag in, all outputs out, held against the truth of the rendered scene; everything over DDS."""
+"""A bag is played to the node over DDS, and all outputs are compared with the ground truth."""
 
 from dataclasses import dataclass
 import threading
@@ -230,8 +230,8 @@ def test_what_was_recorded_is_a_bag(answers, tmp_path):
         answers.write(tmp_path / 'answers')
 
 
-def test_in_a_bag_looped_three_times_the_world_is_always_0_and_no_id_is_given_twice(
-        session, bag, tmp_path):
+def test_in_a_bag_looped_three_times_the_world_is_always_0_and_no_id_is_used_twice(session, bag,
+                                                                                   tmp_path):
     stop, recorder = threading.Event(), Recorder(session.node, {
         topic: OUTPUTS[topic] for topic in (KEYPOINTS, MOTIONS)})
     settings = {'image_reliability': 'reliable', 'diagnostics_period_s': 0.2}
@@ -273,5 +273,5 @@ def test_a_player_refuses_what_it_cannot_play(session, bag, tmp_path):
     with pytest.raises(InputError, match='rate must be positive'):
         BagPlayer(session.node, bag[0], rate=0.0)
     (tmp_path / 'broken').mkdir()
-    with pytest.raises(InputError, match='is no bag'):
+    with pytest.raises(InputError, match='is not a bag'):
         BagPlayer(session.node, tmp_path / 'broken')

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markers and pictures are made beside the answers: the newest wins, and nobody waits."""
+"""Markers and pictures are made in a separate thread that delays no result."""
 
 from dataclasses import replace
 import threading
@@ -71,7 +71,7 @@ def start():
     assert all(isinstance(item, Drawing) for item in made), made
 
 
-def test_every_output_that_is_wanted_is_published_with_stamp_and_frame(start):
+def test_every_subscribed_output_is_published_with_stamp_and_frame(start):
     outputs = Listener(*DRAWN)
     start(outputs).put(scene(5))
     outputs.wait_for(3)
@@ -79,7 +79,7 @@ def test_every_output_that_is_wanted_is_published_with_stamp_and_frame(start):
                                  (DEBUG_COMPRESSED, 5, 'left')]
 
 
-def test_a_slow_viewer_never_makes_an_answer_wait_and_the_newest_wins(start):
+def test_a_slow_viewer_never_delays_a_result_and_gets_the_newest_frame(start):
     outputs = Listener(DEBUG_IMAGE)
     drawing = start(outputs)
     outputs.free.clear()
@@ -93,7 +93,7 @@ def test_a_slow_viewer_never_makes_an_answer_wait_and_the_newest_wins(start):
     assert [stamp for _, stamp, _ in outputs.published] == [1, 49]
 
 
-def test_nothing_is_drawn_while_nobody_looks(start):
+def test_nothing_is_drawn_without_a_subscriber(start):
     outputs = Listener()
     drawing = start(outputs)
     drawing.put(scene(1))
@@ -114,7 +114,7 @@ def test_the_rate_is_limited_and_stopping_does_not_wait_for_the_period():
     assert [stamp for _, stamp, _ in outputs.published] == [1]
 
 
-def test_on_a_slow_machine_the_pictures_become_fewer_so_that_answers_go_first():
+def test_on_a_slow_machine_there_are_fewer_pictures_and_not_fewer_results():
     assert pause(0.005, 10.0) == pytest.approx(0.095)
     assert pause(0.1, 10.0) == pytest.approx(0.4)
 

@@ -44,7 +44,7 @@ with tempfile.NamedTemporaryFile() as file:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != 'glibc', reason='needs glibc')
-def test_glibc_takes_the_thresholds():
+def test_glibc_accepts_the_thresholds():
     assert keep_frame_buffers()
 
 

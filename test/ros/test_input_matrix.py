@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nothing that a camera sends brings the node down: each fault by name, with DDS and without."""
+"""No message of a camera ends the node: each fault by name, with DDS and without."""
 
 from collections import defaultdict
 import os
@@ -179,7 +179,7 @@ def test_over_dds(peers, scene, fault, topic):
     types = ros_types()
     peer = peers('compressed' if topic == 'compressed' else 'raw')
     peer.recorder.clear()
-    # An hour later than the fault before: the node starts afresh by itself.
+    # An hour after the previous fault: the node restarts tracking.
     peer.start += 3600 * 10**9
 
     def moment(index):

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The launch file: arguments that explain themselves, and what is made of them."""
+"""The launch file: its arguments and its actions."""
 
 import importlib.util
 from pathlib import Path
@@ -80,14 +80,14 @@ def test_a_bag_is_played_with_its_clock_and_without_a_shell(module, tmp_path):
     assert parameters_of(context, node) == {'use_sim_time': True}
 
 
-def test_what_is_given_on_the_command_line_goes_before_the_file(module):
+def test_arguments_override_the_parameter_file(module):
     context, actions = actions_for(module, image_transport='compressed', autostart='false')
     node = next(a for a in actions if isinstance(a, module.LifecycleNode))
     assert parameters_of(context, node) == {
         'use_sim_time': False, 'image_transport': 'compressed', 'autostart': False}
 
 
-def test_the_fast_dds_profile_can_be_left_out(module):
+def test_the_fast_dds_profile_can_be_switched_off(module):
     def profiles(**given):
         return sum(isinstance(a, launch.actions.SetEnvironmentVariable)
                    for a in actions_for(module, **given)[1])
@@ -140,7 +140,7 @@ def test_rviz_takes_its_fixed_frame_from_the_first_image_unless_it_is_given(modu
     assert words[words.index('-f') + 1] == 'left'
 
 
-def test_a_missing_file_bag_or_rviz_is_said_before_anything_starts(module, monkeypatch):
+def test_a_missing_file_bag_or_rviz_is_reported_before_anything_starts(module, monkeypatch):
     with pytest.raises(RuntimeError, match='bag: nothing does not exist'):
         actions_for(module, bag='nothing')
     with pytest.raises(RuntimeError, match='params_file: nothing.yaml does not exist'):

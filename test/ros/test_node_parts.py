@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's parts by themselves: worker, measurements, health, throttle, processor."""
+"""Parts of the node without ROS: worker, measurements, health, throttle, processor."""
 
 import os
 import threading
@@ -46,7 +46,7 @@ def soon(condition):
     return condition()
 
 
-def test_the_newest_item_wins_and_the_others_are_dropped():
+def test_the_newest_item_replaces_older_ones_which_are_dropped():
     begun, go, done = threading.Event(), threading.Event(), []
 
     def handle(item):
@@ -64,7 +64,7 @@ def test_the_newest_item_wins_and_the_others_are_dropped():
     assert done == [1, 4]
 
 
-def test_a_worker_outlives_an_exception():
+def test_a_worker_continues_after_an_exception():
     seen, finished = [], threading.Event()
 
     def handle(item):
@@ -81,7 +81,7 @@ def test_a_worker_outlives_an_exception():
     assert worker.stop(WAIT_S)
 
 
-def test_a_worker_that_hangs_is_reported_and_does_not_hold_up_the_stop():
+def test_a_worker_that_hangs_is_reported_and_does_not_block_the_stop():
     begun, release = threading.Event(), threading.Event()
 
     def handle(item):
@@ -96,7 +96,7 @@ def test_a_worker_that_hangs_is_reported_and_does_not_hold_up_the_stop():
     assert worker.stop(WAIT_S)
 
 
-def test_a_call_that_hangs_is_abandoned_and_another_thread_goes_on():
+def test_a_call_that_hangs_is_abandoned_and_another_thread_continues():
     begun, release, done = threading.Event(), threading.Event(), []
 
     def handle(item):
@@ -121,7 +121,7 @@ def test_a_call_that_hangs_is_abandoned_and_another_thread_goes_on():
     assert worker.stop(WAIT_S)
 
 
-def test_the_first_worker_goes_on_while_the_second_is_busy_and_what_is_passed_over_is_counted():
+def test_the_first_worker_continues_while_the_second_is_busy_and_dropped_items_are_counted():
     begun, go, halves, done, dropped = (threading.Event(), threading.Event(), [], [], [])
 
     def second(half):
@@ -143,7 +143,7 @@ def test_the_first_worker_goes_on_while_the_second_is_busy_and_what_is_passed_ov
     assert halves == [1, 2, 3, 4] and done == [10, 40]
 
 
-def test_what_the_first_worker_refuses_does_not_reach_the_second():
+def test_items_that_the_first_worker_refuses_do_not_reach_the_second():
     done, seen = [], []
     relay = Relay(lambda item: seen.append(item), done.append, done.append, lambda: None)
     relay.put(1)
@@ -167,13 +167,13 @@ def test_rates_and_percentiles_are_of_the_recent_past():
     assert statistics.snapshot().input_rate < 3
 
 
-def test_the_age_by_another_clock_is_no_age():
+def test_the_age_is_unknown_if_the_clocks_differ():
     statistics = Statistics()
     statistics.answered(0.01, 1e9, 1, 1, '')
     assert statistics.snapshot().age == (0.0, 0.0)
 
 
-def test_the_watchdog_goes_to_error_while_images_come_without_an_answer():
+def test_the_watchdog_reports_an_error_if_images_have_no_results():
     clock = Clock()
     statistics = Statistics(clock)
     statistics.received(dropped=False)
@@ -194,19 +194,18 @@ def test_the_watchdog_goes_to_error_while_images_come_without_an_answer():
 @pytest.mark.parametrize('state, active_for, source, level, message', [
     ('inactive', 0.0, Source('/i', 0), OK, 'not listening: the node is inactive'),
     ('active', 1.0, Source('/i', 0), OK, 'waiting for the first image on /i'),
-    ('active', 9.0, Source('/i', 0), WARN, 'nobody publishes on /i'),
-    ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, though somebody publishes'),
+    ('active', 9.0, Source('/i', 0), WARN, '/i has no publisher'),
+    ('active', 9.0, Source('/i', 2), WARN, 'no image on /i for 9 s, although it has a publisher'),
     ('active', 9.0, Source('/i', 0, '', ('/a', '/b')), WARN,
-     'nobody publishes on /i; there are images on /a, /b'),
+     '/i has no publisher; there are images on /a, /b'),
     ('active', 1.0, Source('/i', 1, 'bad match'), ERROR, 'bad match'),
 ])
-def test_the_diagnostics_say_what_is_wrong_with_the_images(state, active_for, source, level,
-                                                           message):
+def test_the_diagnostics_report_problems_of_the_images(state, active_for, source, level, message):
     health = input_health('n', state, active_for, source, Statistics().snapshot(), 5.0)
     assert (health.level, health.message) == (level, message)
 
 
-def test_too_little_shared_memory_is_said(monkeypatch):
+def test_too_little_shared_memory_is_reported(monkeypatch):
     def space(free):
         return lambda folder: SimpleNamespace(f_bavail=free, f_frsize=1)
 
@@ -218,7 +217,7 @@ def test_too_little_shared_memory_is_said(monkeypatch):
     assert shared_memory_problem('/nowhere') == ''
 
 
-def test_a_problem_is_said_once_in_a_while_and_another_one_at_once():
+def test_a_problem_is_logged_once_per_period_and_another_one_at_once():
     clock = Clock()
     throttle = Throttle(5.0, limit=3, clock=clock)
     assert [throttle.passes(f'took {i} s') for i in range(3)] == [True, False, False]
@@ -255,8 +254,9 @@ def processor_with(scene, abandon=lambda: None, **changes):
 
 
 @pytest.mark.parametrize('change', ['reset', 'settings'])
-def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_frames(
-        scene, monkeypatch, change):
+def test_a_segmentation_that_does_not_end_delays_neither_a_change_nor_new_frames(scene,
+                                                                                 monkeypatch,
+                                                                                 change):
     begun, release, threads = threading.Event(), threading.Event(), []
     processor, statistics, outputs, said = processor_with(
         scene, lambda: relay.abandon_second())
@@ -280,7 +280,7 @@ def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_fram
                                                        'tracking.max_tracks': 50}))
     relay.put(arrivals[1])
     assert soon(lambda: outputs.names == [KEYPOINTS])
-    assert 'gave up a frame' in said[0]
+    assert 'abandoned a frame' in said[0]
     release.set()
     threads[0].join(WAIT_S)
     assert relay.stop(WAIT_S)
@@ -289,7 +289,7 @@ def test_a_segmentation_that_does_not_end_holds_up_neither_a_change_nor_new_fram
     assert (counts['answered'], counts['published'], counts['abandoned']) == (1, 1, 1)
 
 
-def test_what_is_not_published_is_not_counted_as_answered(scene):
+def test_only_published_results_are_counted_as_answered(scene):
     processor, statistics, outputs, _ = processor_with(scene)
     processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
     processor.close()
@@ -297,7 +297,7 @@ def test_what_is_not_published_is_not_counted_as_answered(scene):
     assert statistics.snapshot().counts['answered'] == 1
 
 
-def test_settings_that_cannot_be_taken_leave_the_old_ones_as_a_whole(scene, monkeypatch):
+def test_if_settings_cannot_be_applied_all_old_ones_are_kept(scene, monkeypatch):
     processor, statistics, outputs, said = processor_with(scene)
     processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
 
@@ -308,7 +308,7 @@ def test_settings_that_cannot_be_taken_leave_the_old_ones_as_a_whole(scene, monk
     monkeypatch.setattr(processor._pipeline, 'reconfigure', half)
     processor.reconfigure(with_flat(NodeConfig(), {**scene.settings, 'tracking.max_tracks': 50}))
     processor.process(Arrival(scene.moment(rosbags_types(), 1).message(), 0.0))
-    assert 'new settings could not be taken: OSError: gone' in said[0]
+    assert 'new settings could not be applied: OSError: gone' in said[0]
     assert processor._pipeline.config.tracking.max_tracks == NodeConfig().tracking.max_tracks
     assert statistics.snapshot().counts['answered'] == 2
 
@@ -324,14 +324,14 @@ def test_an_exception_in_the_pipeline_is_reported_counted_and_the_state_reset(sc
         worker.put(arrivals[7])
         assert soon(lambda: said)
         assert worker.stop(WAIT_S)
-    assert said[0].startswith('started afresh after an error: IndexError')
+    assert said[0].startswith('restarted after an error: IndexError')
     assert statistics.snapshot().counts['failed'] == 1
     for arrival in arrivals[8:]:
         processor.process(arrival)
     assert statistics.snapshot().tracks > 100
 
 
-def test_nothing_is_built_that_nobody_wants_and_nothing_is_sent_after_the_end(scene):
+def test_only_subscribed_outputs_are_built_and_none_are_sent_after_the_end(scene):
     processor, statistics, outputs, _ = processor_with(scene)
     processor.process(Arrival(scene.moment(rosbags_types(), 0).message(), 0.0))
     assert outputs.names == [KEYPOINTS]
@@ -340,7 +340,7 @@ def test_nothing_is_built_that_nobody_wants_and_nothing_is_sent_after_the_end(sc
     assert outputs.names == [KEYPOINTS]
 
 
-def test_new_settings_hold_from_the_next_frame_on(scene):
+def test_new_settings_are_used_from_the_next_frame_on(scene):
     processor, statistics, _, _ = processor_with(scene)
     for index in range(8):
         processor.process(Arrival(scene.moment(rosbags_types(), index).message(), 0.0))
@@ -352,7 +352,7 @@ def test_new_settings_hold_from_the_next_frame_on(scene):
     assert 0 < statistics.snapshot().tracks <= 50
 
 
-def test_what_was_tracked_before_a_reset_is_not_answered_after_it(scene):
+def test_a_frame_tracked_before_a_reset_has_no_result_after_it(scene):
     processor, _, outputs, _ = processor_with(scene)
     first, second = (Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in (0, 1))
     stale = processor.track(first)
@@ -364,7 +364,7 @@ def test_what_was_tracked_before_a_reset_is_not_answered_after_it(scene):
     assert outputs.names == [KEYPOINTS]
 
 
-def test_a_break_in_the_stream_is_reported_even_if_its_frame_is_never_answered(scene):
+def test_a_break_in_the_stream_is_reported_even_if_its_frame_has_no_result(scene):
     processor, statistics, _, said = processor_with(scene)
     late, early = (Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in (9, 2))
     processor.process(late)

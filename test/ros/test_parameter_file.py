@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One declaration: the parameter file, the docs and the descriptors say what the settings say."""
+"""The parameter file, the docs and the descriptors agree with the declaration."""
 
 from pathlib import Path
 import re
@@ -28,11 +28,11 @@ def flat(tree, prefix=''):
             yield prefix + name, value
 
 
-def test_the_shipped_parameter_file_is_the_declaration():
+def test_the_parameter_file_equals_the_declaration():
     assert (ROOT / 'config' / 'motion_seg.yaml').read_text() == parameter_file(), AGAIN
 
 
-def test_the_table_in_the_docs_is_the_declaration():
+def test_the_tables_in_the_docs_equal_the_declaration():
     text = (ROOT / 'docs' / 'ros.md').read_text()
     assert with_table(text) == text, AGAIN
 
@@ -45,7 +45,7 @@ def test_at_most_24_parameters_are_in_the_tables_of_the_user():
     assert sorted(names) == sorted(setting.name for setting in user_settings())
 
 
-def test_no_parameter_that_exists_is_called_removed():
+def test_no_existing_parameter_is_listed_as_removed():
     assert not REMOVED.keys() & {setting.name for setting in SETTINGS}
 
 
@@ -60,7 +60,7 @@ def test_every_description_is_a_sentence():
 
 
 @pytest.mark.parametrize('setting', SETTINGS, ids=[setting.name for setting in SETTINGS])
-def test_a_descriptor_says_what_the_setting_says(setting):
+def test_a_descriptor_has_the_facts_of_its_setting(setting):
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     from gdm_motion_seg.ros.parameters import descriptor_of
     descriptor = descriptor_of(setting)

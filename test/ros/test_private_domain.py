@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every process that asks for a DDS domain of its own gets one that nobody else uses."""
+"""A process that requests a private DDS domain gets one that is not in use."""
 
 from contextlib import ExitStack
 import os
@@ -47,10 +47,10 @@ def only(domain):
     return range(domain, domain + 1)
 
 
-def test_processes_at_the_same_time_get_different_domains_and_give_them_back():
+def test_concurrent_processes_get_different_domains_and_release_them():
     with ExitStack() as stack:
         children = [stack.enter_context(asking(FEW)) for _ in FEW]
-        # A domain that somebody else uses on this machine is given to none of them.
+        # A domain that is in use on this machine is given to none of them.
         domains = [domain for domain in map(told, children) if domain]
         assert domains and len(set(domains)) == len(domains)
         assert given(only(domains[0])) == 0
@@ -63,7 +63,7 @@ def test_a_process_keeps_its_domain():
     assert private_domain() == private_domain()
 
 
-def test_the_domain_of_the_environment_and_that_of_a_running_node_are_left_alone():
+def test_the_domains_of_the_environment_and_of_a_running_node_are_not_used():
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     from gdm_motion_seg_tools.ros.session import Session
     domain = given(FEW)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What killed processes leave in shared memory is removed, and nothing else."""
+"""Shared memory of killed processes is removed, and nothing else."""
 
 import os
 from pathlib import Path

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signals end the node, whenever and however many of them come."""
+"""Signals end the node at any time, also several of them."""
 
 from functools import partial
 from itertools import cycle
@@ -27,7 +27,7 @@ from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 BOTH = (signal.SIGINT, signal.SIGTERM)
 
 
-def test_many_signals_at_once_end_the_node_as_one_does(session, tmp_path):
+def test_many_signals_at_once_end_the_node_like_a_single_one(session, tmp_path):
     with NodeProcess({'autostart': False}, log=tmp_path / 'log') as node:
         session.call(GetState, '/motion_seg/get_state', GetState.Request(), 180)
         for _, number in zip(range(1000), cycle(BOTH)):
@@ -65,8 +65,8 @@ def catches(pid, number):
 
 
 @pytest.mark.parametrize('index', range(COUNT))
-def test_a_signal_at_any_moment_of_a_cold_start_ends_the_node(compiled, tmp_path, monkeypatch,
-                                                              index):
+def test_a_signal_at_any_time_of_a_cold_start_ends_the_node(compiled, tmp_path, monkeypatch,
+                                                            index):
     rng = np.random.default_rng(index)
     stage, number = [*STAGES][index % len(STAGES)], BOTH[int(rng.integers(2))]
     words, span, warm = STAGES[stage]

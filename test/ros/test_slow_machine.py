@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node that is too slow for its camera, over DDS: it follows fewer tracks instead."""
+"""A node that is too slow for its camera, over DDS: it reduces the tracks."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,7 +62,7 @@ def values(recorder):
 
 
 @pytest.mark.parametrize('adapt', [True, False])
-def test_a_node_that_is_too_slow_follows_fewer_tracks_unless_told_not_to(session, tmp_path, adapt):
+def test_a_node_that_is_too_slow_uses_fewer_tracks_unless_adapt_is_off(session, tmp_path, adapt):
     settings = {'adapt': adapt, 'diagnostics_period_s': 0.1, 'tracking.frame_gap': 1}
     node = NodeProcess(settings, log=tmp_path / 'log')
     node._command[1:3] = [str(Path(__file__).with_name('slow_node.py'))]

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node in a process of its own: life cycle, parameters, services and signals over real DDS."""
+"""The node in a child process: life cycle, parameters, services and signals over DDS."""
 
 from itertools import count
 from pathlib import Path
@@ -154,7 +154,7 @@ IDLE = '/idle/motion_seg'
 
 @pytest.fixture(scope='module')
 def idle(session, tmp_path_factory):
-    """Give a node that nobody has configured."""
+    """Give an unconfigured node."""
     log = tmp_path_factory.mktemp('idle') / 'log'
     with NodeProcess({'autostart': False}, log=log, arguments=['-r', '__ns:=/idle']) as node:
         assert state(session, IDLE) == 'unconfigured'
@@ -179,12 +179,12 @@ def feed_until_it_hangs(node, scene, images, recorder):
     assert values_of(recorder)['answered'] == '1'
 
 
-def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp_path, recorder):
+def test_after_a_frame_was_abandoned_the_node_publishes_again(session, scene, tmp_path, recorder):
     images = camera(session)
     with hanging_node(tmp_path / 'log') as node:
         feed_until_it_hangs(node, scene, images, recorder)
         assert change_state(session, Transition.TRANSITION_DEACTIVATE)
-        assert 'gave up a frame' in node.output()
+        assert 'abandoned a frame' in node.output()
         assert change_state(session, Transition.TRANSITION_ACTIVATE)
         assert wait_until(images.get_subscription_count, 60), node.output()
         feed(scene, images, recorder, range(2, 5))
@@ -195,7 +195,7 @@ def test_after_a_frame_was_given_up_the_node_publishes_again(session, scene, tmp
     session.node.destroy_publisher(images)
 
 
-def test_a_reset_goes_on_without_a_frame_that_does_not_end(session, scene, tmp_path, recorder):
+def test_a_reset_abandons_a_frame_that_does_not_end(session, scene, tmp_path, recorder):
     images = camera(session)
     with hanging_node(tmp_path / 'log') as node:
         feed_until_it_hangs(node, scene, images, recorder)
@@ -207,8 +207,9 @@ def test_a_reset_goes_on_without_a_frame_that_does_not_end(session, scene, tmp_p
     session.node.destroy_publisher(images)
 
 
-def test_sigint_during_a_solve_ends_the_node_with_exit_code_0(
-        session, scene, tmp_path, recorder, record_testsuite_property):
+def test_sigint_during_a_segmentation_ends_the_node_with_exit_code_0(session, scene, tmp_path,
+                                                                     recorder,
+                                                                     record_testsuite_property):
     images = camera(session)
     with hanging_node(tmp_path / 'log') as node:
         feed_until_it_hangs(node, scene, images, recorder)
@@ -291,8 +292,8 @@ def test_a_bad_value_is_refused_with_a_reason(session, running, values, reason):
 
 
 @pytest.mark.parametrize('width, height', [(40000, 30000), (20000, 20000)])
-def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(
-        session, running, tmp_path, width, height):
+def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(session, running,
+                                                                         tmp_path, width, height):
     data = bytearray(cv2.imencode('.png', np.full((8, 8), 255, np.uint8))[1].tobytes())
     data[16:24] = width.to_bytes(4, 'big') + height.to_bytes(4, 'big')
     path = tmp_path / 'mask.png'
@@ -301,8 +302,7 @@ def test_a_mask_that_claims_to_be_huge_is_refused_before_it_takes_memory(
     assert not result.successful and f'{width} x {height} pixels' in result.reason
 
 
-def test_a_mask_that_vanishes_after_it_was_accepted_stays_in_use(session, running, scene,
-                                                                 tmp_path):
+def test_an_accepted_mask_is_used_even_if_its_file_is_removed(session, running, scene, tmp_path):
     node, images, listener = running
     path = tmp_path / 'mask.png'
     half = np.full((240, 320), 255, np.uint8)
@@ -328,8 +328,7 @@ def extremes():
             yield setting, list(setting.choices)
 
 
-def test_every_setting_at_its_limits_while_images_come_and_answers_after_that(session, running,
-                                                                              scene):
+def test_every_setting_can_be_set_to_its_limits_while_images_come(session, running, scene):
     node, images, listener = running
     frames = count()
     for setting, values in extremes():
@@ -355,12 +354,12 @@ def test_a_parameter_of_a_type_that_does_not_exist_is_refused_in_a_response(sess
     assert not result.successful and '77' in result.reason
 
 
-def test_diagnostics_come_however_often_their_period_is_changed(session, running):
+def test_diagnostics_are_published_even_if_their_period_changes_often(session, running):
     node, images, listener = running
     periods = iter([30.0, 40.0] * 1000)
     assert set_parameters(session, diagnostics_period_s=0.5).successful
     listener.clear()
-    # Each change would start a timer of half a second anew.
+    # Each change restarts a timer of half a second.
     deadline = time.monotonic() + 60
     while len(listener.records(DIAGNOSTICS)) < 3 and time.monotonic() < deadline:
         assert set_parameters(session, diagnostics_period_s=next(periods)).successful
@@ -390,7 +389,7 @@ def test_reset_forgets_the_tracks(session, running, scene):
     assert len(rows_from_cloud(listener.last(KEYPOINTS))) == 0
 
 
-def test_the_diagnostics_tell_rates_latencies_drops_tracks_and_motions(running):
+def test_the_diagnostics_have_rates_latencies_drops_tracks_and_motions(running):
     node, images, listener = running
     assert listener.wait_for(lambda: values_of(listener).get('tracks', '0') != '', 20)
     values = values_of(listener)
@@ -399,7 +398,7 @@ def test_the_diagnostics_tell_rates_latencies_drops_tracks_and_motions(running):
         assert key in values
 
 
-def test_messages_are_built_only_for_listeners(session, running, scene):
+def test_messages_are_built_only_for_subscribers(session, running, scene):
     node, images, listener = running
     assert values_of(listener)['listeners of debug_image'] == '0'
     overlay = Recorder(session.node, {'/motion_seg/debug_image': 'sensor_msgs/msg/Image'})
@@ -411,18 +410,18 @@ def test_messages_are_built_only_for_listeners(session, running, scene):
     overlay.close()
 
 
-def test_diagnostics_say_who_publishes_nothing_or_what_cannot_match(session, tmp_path):
+def test_diagnostics_report_a_missing_or_incompatible_publisher(session, tmp_path):
     listener = Recorder(session.node, {})
     quick = {'watchdog_s': 0.5, **RELIABLE}
     with NodeProcess(quick, {'image': '/front/image_raw'}, log=tmp_path / 'log') as node:
         assert listener.wait_for(
-            lambda: say(listener, 'nobody publishes on /front/image_raw'), 180), node.output()
+            lambda: say(listener, '/front/image_raw has no publisher'), 180), node.output()
         other_topic = session.node.create_publisher(Image, '/rear/image_raw', 1)
         assert listener.wait_for(lambda: any(
-            status.message.startswith('nobody publishes on /front/image_raw; there are images on')
+            status.message.startswith('/front/image_raw has no publisher; there are images on')
             and '/rear/image_raw' in status.message
             for status in listener.last(DIAGNOSTICS).status), 180), node.output()
-        assert node.output().count('nobody publishes on /front/image_raw') == 1, 'logged once'
+        assert node.output().count('/front/image_raw has no publisher') == 1, 'logged once'
         session.node.destroy_publisher(other_topic)
         wrong = session.node.create_publisher(Image, '/front/image_raw', qos_profile_sensor_data)
         assert listener.wait_for(lambda: say(
@@ -464,7 +463,7 @@ def test_a_bad_start_value_ends_the_node_with_one_sentence(settings, sentence, t
     ([], {'ROS_SECURITY_ENABLE': 'true', 'ROS_SECURITY_STRATEGY': 'Enforce'},
      'the middleware must be built with security'),
 ], ids=['namespace', 'parameter file', 'security'])
-def test_what_the_middleware_refuses_ends_the_node_with_one_sentence_and_code_2(
+def test_arguments_that_the_middleware_refuses_end_the_node_with_one_sentence_and_code_2(
         arguments, environment, sentence, tmp_path, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -475,7 +474,7 @@ def test_what_the_middleware_refuses_ends_the_node_with_one_sentence_and_code_2(
     assert 'Traceback' not in node.output()
 
 
-def test_a_node_starts_with_an_old_parameter_file_and_names_what_was_removed(session, tmp_path):
+def test_a_node_starts_with_an_old_parameter_file_and_names_removed_parameters(session, tmp_path):
     old = tmp_path / 'old.yaml'
     old.write_text('/**:\n  ros__parameters:\n    autostart: false\n    publish_motions: true\n'
                    '    stream:\n      hold_frames: 4\n'
@@ -494,7 +493,7 @@ def test_a_node_starts_with_an_old_parameter_file_and_names_what_was_removed(ses
     assert 'its new name is tracking.gap_s; its value is ignored' in node.output()
 
 
-def test_the_shipped_parameter_file_is_taken(session, tmp_path):
+def test_the_parameter_file_of_the_package_is_accepted(session, tmp_path):
     from gdm_motion_seg.resources import resource
     path = resource('config', 'motion_seg.yaml')
     text = path.read_text().replace('max_tracks: 1500', 'max_tracks: 123')

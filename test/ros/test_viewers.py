@@ -98,7 +98,7 @@ def a_node(node, name):
             node.destroy_publisher(publisher)
 
 
-def test_the_page_can_listen_to_a_node(other_end):
+def test_the_page_can_subscribe_to_a_node(other_end):
     with a_node(other_end, '/robot/motion_seg'), dds_here(), \
             listener.NodeListener('robot/motion_seg') as heard:
         feed = node_sights(heard.frames())
@@ -147,9 +147,9 @@ def test_the_page_shows_what_the_real_node_answers(session, scene, tmp_path):
     assert any(sight.moment.world > 50 for sight in sights)
 
 
-def test_a_node_that_is_not_there_is_one_sentence(other_end, monkeypatch):
+def test_a_missing_node_is_reported_with_one_sentence(other_end, monkeypatch):
     monkeypatch.setattr(listener, 'FIND_S', 0.5)
-    with dds_here(), pytest.raises(InputError, match='nobody publishes /no/node/motions'):
+    with dds_here(), pytest.raises(InputError, match='/no/node/motions has no publisher'):
         listener.NodeListener('/no/node')
 
 

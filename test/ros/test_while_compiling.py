@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compiling takes minutes on a fresh machine; the node answers meanwhile."""
+"""The node answers while it compiles."""
 
 import threading
 
@@ -23,7 +23,7 @@ from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
 
 class Compiler:
-    """Compiles until it is told to stop."""
+    """Compiles until it is stopped."""
 
     def __init__(self):
         """Begin with nothing."""
@@ -118,8 +118,8 @@ def test_a_mask_is_read_while_the_node_answers(session, spinning, compiler, monk
     session.node.destroy_client(client)
 
 
-def test_a_configuration_is_confirmed_when_it_is_compiled_and_a_shutdown_is_not_held_up(
-        session, spinning, compiler):
+def test_configure_responds_after_compilation_and_shutdown_is_not_delayed(session, spinning,
+                                                                          compiler):
     node = spinning(autostart=False)
     client = session.node.create_client(ChangeState, '/motion_seg/change_state')
     assert client.wait_for_service(60)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The renderer: images that agree with the truth that comes with them."""
+"""The renderer: images agree with their ground truth."""
 
 import cv2
 import numpy as np

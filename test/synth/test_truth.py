@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The truth: what it says, how it is kept, and how answers are scored against it."""
+"""Ground truth: contents, saving and loading, and scores of results."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_large_movers_cover_much_of_the_view(name, least):
     assert np.mean([np.mean(renderer.frame(i).labels > 0) for i in range(0, 170, 17)]) > least
 
 
-def test_planar_motion_turns_about_the_vertical_alone():
+def test_planar_motion_turns_about_the_vertical_only():
     truth = truth_of('planar_motion', (0, 5))
     for label in (0, 1):
         motion = truth.motion(truth.frames[0].stamp, truth.frames[1].stamp, label)
@@ -86,7 +86,7 @@ def test_points_near_a_border_or_outside_are_not_scored():
     assert found.tolist() == [UNSCORED] * 4
 
 
-def test_truth_survives_the_disk(small_bag):
+def test_truth_is_equal_after_saving_and_loading(small_bag):
     folder, truth = small_bag
     document = json.loads((folder / 'truth' / 'truth.json').read_text())
     names = [body['name'] for body in document['bodies']]
@@ -101,7 +101,7 @@ def test_truth_survives_the_disk(small_bag):
     np.testing.assert_array_equal(truth.labels(fresh.stamp), fresh.labels)
 
 
-def test_a_missing_or_broken_truth_is_one_sentence(tmp_path):
+def test_a_missing_or_broken_truth_is_refused_with_one_sentence(tmp_path):
     for text in (None, '{', '{"scene": "x"}'):
         if text is not None:
             (tmp_path / 'truth.json').write_text(text)
@@ -111,7 +111,7 @@ def test_a_missing_or_broken_truth_is_one_sentence(tmp_path):
         truth_of('demo', (0,)).labels(7)
 
 
-def test_perfect_answers_score_one_whatever_the_ids_and_outliers_do_not_count():
+def test_perfect_results_score_one_for_any_ids_and_outliers_do_not_count():
     truth = truth_of('two_movers', (0, 1, 5, 6))
     stamps = [frame.stamp for frame in truth.frames]
     grid = np.stack(np.meshgrid(np.arange(4, 156, 6), np.arange(4, 116, 6)), -1).reshape(-1, 2)
@@ -135,7 +135,7 @@ def point_on_the_mover(truth, stamps):
     return grid[truth.point_labels(*stamps, grid) == 1]
 
 
-def test_a_new_id_of_a_body_is_counted_and_the_labels_stay_right():
+def test_a_new_id_of_a_body_is_counted_and_its_labels_are_right():
     truth = truth_of('small_mover', (0, 5))
     stamps = [frame.stamp for frame in truth.frames]
     place = point_on_the_mover(truth, stamps)[:1]
@@ -146,7 +146,7 @@ def test_a_new_id_of_a_body_is_counted_and_the_labels_stay_right():
     assert (score.share_right, score.id_changes, score.match) == (1.0, 1, {1: 1, 2: 1})
 
 
-def test_a_body_cut_in_two_is_wrong_in_its_smaller_part():
+def test_the_smaller_part_of_a_split_body_is_wrong():
     truth = truth_of('small_mover', (0, 5))
     stamps = [frame.stamp for frame in truth.frames]
     scorer = Scorer(truth)
@@ -154,7 +154,7 @@ def test_a_body_cut_in_two_is_wrong_in_its_smaller_part():
     assert scorer.score().share_right == 0.7
 
 
-def test_an_id_that_goes_over_to_another_body_is_wrong_there():
+def test_an_id_that_moves_to_another_body_is_wrong_there():
     truth = truth_of('small_mover', (0, 5))
     stamps = [frame.stamp for frame in truth.frames]
     place = np.vstack((point_on_the_mover(truth, stamps)[:1], [[10, 10]]))
@@ -164,6 +164,6 @@ def test_an_id_that_goes_over_to_another_body_is_wrong_there():
     assert scorer.score().share_right == 0.75
 
 
-def test_no_answers_score_nothing():
+def test_no_results_score_zero():
     score = Scorer(truth_of('demo', (0,))).score()
     assert (score.share_right, score.share_labelled, score.motions) == (0.0, 0.0, 0)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A wall with a known motion: every track's way can be told."""
+"""A wall with a known motion, so that the displacement of every track is known."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ PERIOD_NS = 33_000_000
 
 
 class Wall:
-    """A textured wall that is seen through a window which moves by a fixed step a frame."""
+    """A textured wall that is seen through a window that moves by a fixed step per frame."""
 
     def __init__(self, size: tuple[int, int] = (320, 240), step: tuple[float, float] = (3.0, -1.5),
                  seed: int = 0) -> None:

@@ -20,13 +20,13 @@ def test_grey_and_colour_images_become_grey(ramp, shape):
     np.testing.assert_array_equal(GreyConverter(10**6).convert(np.ascontiguousarray(image)), ramp)
 
 
-def test_the_grey_image_is_no_view_of_a_buffer_that_may_be_filled_again(ramp):
+def test_the_grey_image_is_a_copy(ramp):
     grey = GreyConverter(10**6).convert(ramp)
     ramp[:] = 0
     assert grey.max() == 255
 
 
-def test_12_bits_in_16_use_the_whole_range_of_8(ramp):
+def test_12_bit_images_use_the_whole_range_of_8_bits(ramp):
     grey = GreyConverter(10**6).convert(ramp.astype(np.uint16) * 16)
     assert grey.dtype == np.uint8 and np.ptp(grey) > 150
     assert (np.diff(grey[0].astype(int)) >= 0).all()
@@ -39,14 +39,14 @@ def test_the_scale_of_16_bit_images_does_not_change_with_each_image(ramp):
     np.testing.assert_array_equal(part[:, 60:200], first[:, 60:200])
 
 
-def test_a_16_bit_stream_that_becomes_much_brighter_is_scaled_anew(ramp):
+def test_a_16_bit_stream_that_becomes_much_brighter_is_scaled_again(ramp):
     converter = GreyConverter(10**6)
     converter.convert(ramp.astype(np.uint16))
     bright = converter.convert(ramp.astype(np.uint16) * 250)
     assert np.ptp(bright[:, 10:-10]) > 100
 
 
-def test_a_constant_16_bit_image_is_no_division_by_zero():
+def test_a_constant_16_bit_image_does_not_divide_by_zero():
     grey = GreyConverter(10**6).convert(np.full((32, 32), 7, np.uint16))
     assert grey.shape == (32, 32)
 
@@ -60,6 +60,6 @@ def test_a_constant_16_bit_image_is_no_division_by_zero():
     (np.zeros((200, 200), np.uint8), 'at most 30000 pixels'),
     ('a string', 'image must be an array'),
 ], ids=['0x0', '1x1', '2 channels', '4 axes', 'float', 'too large', 'no array'])
-def test_what_is_no_image_is_refused_in_one_sentence(image, message):
+def test_an_array_that_is_not_an_image_is_refused_with_one_sentence(image, message):
     with pytest.raises(InputError, match=message):
         GreyConverter(30_000).convert(image)

@@ -40,14 +40,21 @@ def test_a_gap_in_seconds_takes_the_frame_nearest_to_it(wall):
     assert [f.gap for f in frames[4:]] == [3, 3, 3, 3]
 
 
+@pytest.mark.parametrize(('rate', 'gap'), [(10, 2), (30, 6), (60, 12)])
+def test_the_default_gap_is_a_fifth_of_a_second_at_every_frame_rate(wall, rate, gap):
+    frames = run(FeatureTracker(TrackingConfig()), map(wall().frame, range(gap + 2)),
+                 period=10 ** 9 // rate)
+    assert frames[-1].gap == gap
+
+
 @pytest.mark.parametrize('gap_s', [TrackingConfig().gap_s, 0.1])
-def test_a_gap_in_frames_wins_over_the_gap_in_seconds(wall, gap_s):
+def test_a_gap_in_frames_is_used_instead_of_the_gap_in_seconds(wall, gap_s):
     tracker = FeatureTracker(TrackingConfig(gap_s=gap_s, frame_gap=2))
     frames = run(tracker, map(wall().frame, range(8)))
     assert [f.gap for f in frames[2:]] == [2] * 6
 
 
-def test_a_large_gap_follows_what_two_frames_alone_could_not(wall):
+def test_a_large_gap_covers_displacements_that_two_frames_cannot(wall):
     scene = wall(step=(7.0, 0.0))
     frames = run(FeatureTracker(TrackingConfig(frame_gap=16)), map(scene.frame, range(18)))
     c = frames[-1].window.pair
@@ -66,10 +73,10 @@ def test_every_nth_frame_only_is_paired(wall):
     tracker = FeatureTracker(TrackingConfig(frame_gap=2, every_n=3))
     frames = run(tracker, map(wall().frame, range(8)))
     assert [f.gap for f in frames] == [0, 0, 0, 2, 0, 0, 2, 0]
-    assert frames[4].reason == 'only tracked (every_n is 3)' and not frames[4].problem
+    assert frames[4].reason == 'tracked only (every_n is 3)' and not frames[4].problem
 
 
-def test_ids_live_on_and_are_never_given_twice(wall):
+def test_ids_are_constant_and_never_used_twice(wall):
     tracker = FeatureTracker(TrackingConfig(frame_gap=1))
     frames = run(tracker, map(wall(step=(9.0, 0.0)).frame, range(12)))
     for before, after in zip(frames[1:], frames[2:]):
@@ -92,7 +99,7 @@ def test_corners_are_spread_evenly_and_refill_what_comes_into_view(wall):
     assert counts.min() >= 0.3 * counts.mean()
 
 
-def test_tracks_keep_their_distance(wall):
+def test_tracks_have_the_smallest_distance(wall):
     tracker = FeatureTracker(TrackingConfig(frame_gap=1, min_distance=0.03))
     first = run(tracker, map(wall().frame, range(2)))[-1].window.pair.x1
     distance = np.linalg.norm(first[:, None] - first[None], axis=2) + 1e3 * np.eye(len(first))
@@ -104,7 +111,7 @@ def test_no_more_tracks_than_the_limit(wall):
     assert all(f.n_tracks <= 40 for f in run(tracker, map(wall().frame, range(8))))
 
 
-def test_a_square_that_covers_the_wall_drops_tracks_instead_of_dragging_them(wall):
+def test_tracks_are_dropped_where_a_square_covers_the_wall(wall):
     scene = wall(step=(0.0, 0.0))
     rng = np.random.default_rng(1)
     square = cv2.resize(rng.integers(0, 256, (14, 14), np.uint8), (84, 84))

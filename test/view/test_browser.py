@@ -124,7 +124,7 @@ def test_the_page_survives_a_change_of_size_and_a_stream_that_stops(page):
     page.wait_for('document.getElementById("note").textContent.includes("ended")')
 
 
-def test_time_goes_on_when_a_recording_is_played_again(page):
+def test_time_continues_when_a_recording_is_played_again(page):
     server = PageServer(about('test', PipelineConfig(), True, 30.0))
     try:
         page.open(server.address)

@@ -84,7 +84,7 @@ def test_a_paused_file_waits_and_steps_one_frame_at_a_time(screen):
     assert screen.shown == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_paused_live_feed_goes_on_unseen_and_a_step_shows_the_newest(screen):
+def test_a_paused_live_feed_continues_and_a_step_shows_the_newest_frame(screen):
     player, more = Player(screen, live=True), threading.Semaphore(0)
     player.pause()
 
@@ -112,7 +112,7 @@ def test_again_begins_at_the_first_frame(screen):
     assert screen.shown == [0, 1, 0, 1] and screen.cleared == 2
 
 
-def test_nothing_but_again_wakes_a_feed_that_has_ended(screen):
+def test_only_again_restarts_a_feed_that_has_ended(screen):
     player = Player(screen, live=False)
     player.run(Feed(1), wait_at_end=False)
     for command in (player.pause, player.play, player.step):
@@ -120,7 +120,7 @@ def test_nothing_but_again_wakes_a_feed_that_has_ended(screen):
     assert player.state is State.ENDED
 
 
-def test_the_reason_why_a_feed_ended_is_told(screen):
+def test_the_reason_why_a_feed_ended_is_shown(screen):
     player = Player(screen, live=True)
     player.fail('camera 0 stopped after 3 images')
     assert screen.told == [(State.ENDED, 'camera 0 stopped after 3 images')]

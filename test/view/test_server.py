@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server by itself, spoken to as a browser speaks."""
+"""The server without a browser, over HTTP and web socket."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ def get(server, **headers):
         return answer.read().decode(), answer.headers
 
 
-def test_the_page_loads_nothing_from_anywhere(server):
+def test_the_page_loads_nothing_from_other_hosts(server):
     text, headers = get(server)
     assert 'drive.mp4' in text and '@DATA@' not in text
     # The name of SVG's namespace is no address that is loaded.
@@ -69,7 +69,7 @@ def test_the_page_loads_nothing_from_anywhere(server):
     assert "default-src 'none'" in headers['Content-Security-Policy']
 
 
-def test_a_name_that_is_not_ours_is_refused(server):
+def test_an_unknown_host_name_is_refused(server):
     with pytest.raises(urllib.error.HTTPError, match='403'):
         get(server, Host='evil.example')
 
@@ -97,7 +97,7 @@ def test_a_browser_gets_every_moment_and_the_newest_picture(server):
     assert talk(server, script) == [0, 1, 2, 3]
 
 
-def test_a_browser_that_comes_later_gets_what_it_missed(server):
+def test_a_late_browser_gets_the_earlier_moments(server):
     for index in range(5):
         server.show(sight_at(index))
 
@@ -107,7 +107,7 @@ def test_a_browser_that_comes_later_gets_what_it_missed(server):
     assert [moment['number'] for moment in head['moments']] == [0, 1, 2, 3, 4]
 
 
-def test_nothing_is_drawn_while_nobody_looks_and_then_the_newest(server):
+def test_nothing_is_drawn_without_a_browser_and_then_the_newest_frame(server):
     drawn = []
     for index in range(3):
         sight = sight_at(index)
@@ -121,7 +121,7 @@ def test_nothing_is_drawn_while_nobody_looks_and_then_the_newest(server):
     assert drawn == [2]
 
 
-def test_a_slow_browser_never_makes_the_feed_wait(server):
+def test_a_slow_browser_never_delays_the_feed(server):
     drawing, free = threading.Event(), threading.Event()
 
     def slow():
@@ -142,7 +142,7 @@ def test_a_slow_browser_never_makes_the_feed_wait(server):
     talk(server, script)
 
 
-def test_a_browser_can_only_ask_for_the_commands(server):
+def test_a_browser_can_only_call_the_known_commands(server):
     done = []
     server.commands['pause'] = lambda: done.append('pause')
 
@@ -155,7 +155,7 @@ def test_a_browser_can_only_ask_for_the_commands(server):
     assert done == ['pause']
 
 
-def test_what_is_shown_again_begins_a_new_run(server):
+def test_a_feed_that_starts_again_begins_a_new_run(server):
     async def script(socket):
         server.show(sight_at(0))
         first, _ = await take(socket)
@@ -166,12 +166,12 @@ def test_what_is_shown_again_begins_a_new_run(server):
     talk(server, script)
 
 
-def test_a_port_that_is_taken_is_one_sentence(server):
+def test_a_port_in_use_is_refused_with_one_sentence(server):
     with pytest.raises(InputError, match=f'port {server.port} of 127.0.0.1 .*--port'):
         PageServer({}, port=server.port)
 
 
-def test_an_address_that_is_none_is_one_sentence():
+def test_an_invalid_address_is_refused_with_one_sentence():
     with pytest.raises(InputError, match="no address 'nowhere.invalid'"):
         PageServer({}, host='nowhere.invalid')
 

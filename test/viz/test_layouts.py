@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The layouts of RViz and Foxglove against what these programs read, and what the node sends."""
+"""The layouts of RViz and Foxglove agree with these programs and with the node."""
 
 import json
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_the_quality_of_service_of_every_display_is_known_and_matches_the_node(m
             continue
         for name, known in QOS.items():
             assert display['Topic'][name] in known
-        # The node offers reliable and volatile; whoever asks for more receives nothing.
+        # The node offers reliable and volatile; a display that requests more receives nothing.
         assert display['Topic']['Durability Policy'] == 'Volatile'
         assert isinstance(display['Topic']['Depth'], int)
 
@@ -81,7 +81,7 @@ def test_frames_are_those_of_the_camera(manager):
     assert axes['Reference Frame'] == '<Fixed Frame>'
 
 
-def test_both_hide_values_are_given_because_rviz_reads_them_into_nothing(rviz):
+def test_both_hide_values_are_set_because_rviz_has_no_defaults_for_them(rviz):
     assert rviz['Window Geometry']['Hide Left Dock'] is False
     assert rviz['Window Geometry']['Hide Right Dock'] is False
 

@@ -67,7 +67,7 @@ def drawn_pixels(result, hide):
                .any(axis=2).sum())
 
 
-def test_a_body_stands_out_and_the_world_and_the_outliers_are_a_few_quiet_pixels():
+def test_a_body_is_prominent_and_the_world_and_outliers_are_few_faint_pixels():
     result = result_for((640, 480))
     labels = result.labels
     assert drawn_pixels(result, labels == -1) <= 1
@@ -110,13 +110,13 @@ def test_a_body_that_only_the_mask_shows_is_drawn_too():
     np.testing.assert_allclose(drawn[270, 420], 70 + 0.3 * np.array(motion_bgr(9)), atol=1)
 
 
-def test_a_mask_without_a_pixel_of_the_body_is_no_error():
+def test_a_mask_without_a_pixel_of_the_body_is_not_an_error():
     result = result_for((640, 480))
     grey = np.full((480, 640, 3), 100, np.uint8)
     assert draw_overlay(grey, result, np.zeros((480, 640), np.int32)).shape == grey.shape
 
 
-def test_how_long_it_took_is_not_in_the_picture():
+def test_the_processing_time_is_not_in_the_picture():
     fast, grey = result_for((640, 480)), np.full((480, 640, 3), 100, np.uint8)
     slow = replace(fast, seconds={'track': 7.0, 'segment': 5.0})
     np.testing.assert_array_equal(draw_overlay(grey, fast), draw_overlay(grey, slow))
@@ -131,7 +131,7 @@ def test_every_kind_of_image_can_be_drawn_on(image):
     assert drawn.shape == (120, 160, 3) and drawn.dtype == np.uint8
 
 
-def test_the_legend_says_what_moves_first_and_then_the_rest():
+def test_the_legend_lists_what_moves_first_and_then_the_other_tracks():
     lines = [line.text for line in legend_lines(result_for((640, 480)))]
     assert lines == ['1 body moves', '4  5 points, planar', 'world 2, outliers 1',
                      'gap 6 frames, 0.20 s']
@@ -160,13 +160,13 @@ def test_the_legend_of_a_frame_without_a_pair_is_its_reason():
 
 
 def test_a_long_reason_stays_within_a_small_image():
-    result = result_for((160, 120), reason='started afresh: ' + 30 * 'a long sentence ')
+    result = result_for((160, 120), reason='restarted: ' + 30 * 'a long sentence ')
     drawn = draw_overlay(np.full((120, 160, 3), 255, np.uint8), result)
     assert drawn.shape == (120, 160, 3)
 
 
 @pytest.mark.parametrize('x2', [[-1e6, 1e6], [1e6, -1e6], [639.6, 479.6], [-0.4, -0.4]])
-def test_coordinates_outside_of_the_image_are_drawn_without_harm(x2):
+def test_coordinates_outside_of_the_image_are_clipped(x2):
     result = result_for((640, 480))
     far = replace(result, correspondences=Correspondences.from_arrays(
         [[1e6, -1e6]] * 8, [x2] * 8, (640, 480)), segmentation=replace(
@@ -184,7 +184,7 @@ SIGHT = {
 
 
 def seen(colours, matrix):
-    """Return colours in CIELAB as somebody with that sight sees them."""
+    """Return colours in CIELAB as seen with that kind of sight."""
     linear = np.clip((np.array(colours) / 255.0) ** 2.2 @ np.array(matrix).T, 0, 1)
     return cv2.cvtColor((linear ** (1 / 2.2)).astype(np.float32)[None], cv2.COLOR_RGB2Lab)[0]
 
@@ -194,13 +194,13 @@ def smallest_difference(colours, sight):
 
 
 @pytest.mark.parametrize('sight', SIGHT)
-def test_everybody_can_tell_twelve_bodies_the_world_and_the_outliers_apart(sight):
+def test_twelve_bodies_the_world_and_outliers_are_distinguishable_with_colour_blindness(sight):
     assert len(set(PALETTE)) == 12
-    # About 2 can just be noticed side by side; 15 is no mistake.
+    # A distance of about 2 is just noticeable; 15 is clear.
     assert smallest_difference([*PALETTE, WORLD_RGB, OUTLIER_RGB], sight) > 15
 
 
-def test_a_colour_that_comes_again_has_another_mark():
+def test_a_colour_that_is_used_twice_has_another_mark():
     first, second = result_for((640, 480), body=1), result_for((640, 480), body=1 + len(PALETTE))
     black = np.zeros((480, 640, 3), np.uint8)
     assert not is_second_round(1) and is_second_round(1 + len(PALETTE))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""``python -m gdm_motion_seg_tools.bench NAME``: the command ``bench`` on its own."""
+"""Run the command ``bench`` as ``python -m gdm_motion_seg_tools.bench NAME``."""
 
 import argparse
 import sys
@@ -11,7 +11,7 @@ from gdm_motion_seg_tools.bench.command import add_arguments, run
 
 
 def main() -> int:
-    """Run the command; an error is a sentence and the exit code 2."""
+    """Run the command; an error prints one sentence, with exit code 2."""
     parser = argparse.ArgumentParser(prog='gdm-motion-seg bench', description=__doc__)
     add_arguments(parser)
     try:

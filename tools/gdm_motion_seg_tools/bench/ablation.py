@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What each mechanism is worth: one is switched off at a time, on the data sets and on footage.
+Ablation: one mechanism is switched off at a time, on the data sets and on footage.
 
 On data sets the pair solver runs alone, without the geometry of the motions, on random pairs. On
-footage every clip is tracked once, and its windows are segmented again for every variant. What is
-left keeps its constants, so a figure tells what is lost when a mechanism is left out, not what a
-model without it could reach with constants of its own.
+footage every clip is tracked once, and its windows are segmented again for every variant. All
+other constants are unchanged, so a figure is the loss without a mechanism, not what a model
+without it could reach with other constants.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 DATA_SETS = ('hopkins155', 'adelaide', 'kt3dmoseg')
 PAIRS = 25
-"""Random pairs of a data set; all of them where it has fewer."""
+"""Number of random pairs of a data set; all pairs if it has fewer."""
 W = Weights()
 VARIANTS = {
     'all terms': W,
@@ -58,7 +58,7 @@ VARIANTS = {
     'no loose rounds': W._replace(loose=1.0),
     'no price': W._replace(motion=0.0, part=0.0),
 }
-"""What is left out of the energy of a pair, and the weights without it."""
+"""Variants of the energy of a pair, with their weights."""
 STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
     'stream': [],
     'stream, no dimension': [(constants, 'DIMENSION', 0.0)],
@@ -75,18 +75,18 @@ STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
     'stream, near ground is guilty': [(world, 'NEAR_GROUND', 2.0)],
     'stream, focal length as guessed': [(focal, 'EVIDENCE', 1e9)],
 }
-"""What is left out of the stream, and the constants without it."""
+"""Variants of the stream, with their constants."""
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Run every variant on the pairs; --every leaves pairs out."""
+    """Run every variant on the pairs; --every selects pairs."""
     if args.data is None:
-        raise InputError('ablation needs --data DIR, a folder that holds data sets')
+        raise InputError('ablation needs --data DIR, a folder that contains data sets')
     limit_threads(1)
     pairs = chosen_pairs(args.data, args.every)
     clips = read_footage(args.data)[::args.every]
     if not pairs and not clips:
-        raise InputError(f'{args.data} holds neither footage nor any of {", ".join(DATA_SETS)}')
+        raise InputError(f'{args.data} contains neither footage nor any of {", ".join(DATA_SETS)}')
     tasks = [(name, weights, data_set, pair) for name, weights in VARIANTS.items()
              for data_set, pair in pairs]
     rows = [row for name, weights, data_set, pair in track(tasks, 'pairs')
@@ -109,7 +109,7 @@ def segment_clip(clip: Clip) -> dict[str, Counts]:
 
 def count_clip(clip: Clip, tracked: Sequence[tuple[int, TrackedFrame]],
                changes: Sequence[tuple[ModuleType, str, float]]) -> Counts:
-    """Segment the windows of a clip with changed constants and compare them with the truth."""
+    """Segment the windows of a clip with changed constants and compare with the ground truth."""
     counts, pipeline = Counts(), MotionPipeline(NodeConfig())
     with ExitStack() as stack:
         for module, name, value in changes:
@@ -150,7 +150,7 @@ def measure(name: str, weights: Weights, data_set: str, pair: LabelledPair) -> l
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the mean error of each data set, K given and unknown, and how often K is right."""
+    """Return the mean error of each data set, K given and unknown, and the share with K right."""
     summary: dict[str, float] = {}
     for data_set in DATA_SETS:
         own = [row for row in rows if row['data_set'] == data_set]

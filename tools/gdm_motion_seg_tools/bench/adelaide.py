@@ -16,7 +16,7 @@ FALSE_POSITIVE_RATES = (0.01, 0.05, 0.1)
 
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
-    """Rate the outliers: as labelled, and as ranked by the method's score."""
+    """Return rates of outlier detection, by the labels and by the ranking of the score."""
     row: Row = {'inlier_error': inlier_error_percent(prediction.labels, pair.truth)}
     if method.rejects_outliers:
         row['tpr'], row['fpr'] = outlier_rates(prediction.labels, pair.truth)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The command ``batch`` on rendered bags: speed against plain loops of ``bag``, seams, faults.
+Benchmark of ``batch`` on rendered bags: speed against plain loops of ``bag``, seams, faults.
 
-Every time is that of a whole command, started as a user starts it. The yardstick is what two
-independent processes of ``bag`` gain over one on the same bags in the same run.
+Every time is that of a whole command, started as a user starts it. The reference is the speedup of
+two independent processes of ``bag`` over one, on the same bags in the same run.
 """
 
 import argparse
@@ -49,21 +49,21 @@ RENDERINGS = 4
 SHORT_BAGS = 40
 SHORT_FRAMES, SHORT_REPEATS = 60, 3
 LONG_FRAMES, LONG_REPEATS = 300, 20
-"""Rendered frames of a bag, and how often they are played forth and back."""
+"""Rendered frames of a bag, and how often they are played forwards and backwards."""
 LONG_SCENE = 'small_mover'
 LONG_PARTS, SHORTEST_PART_S = 10, 5.0
-"""In full size, parts of 20 s, the default; shorter recordings have parts of more than twice the
-overlap."""
+"""Number of parts: in full size 20 s each, the default; shorter recordings have parts of more than
+twice the overlap."""
 SEAM_SCENES = ('small_mover', 'two_movers')
 SEAM_PARTS = (2, 4)
 SEAM_FRAMES, FEWEST_SEAM_FRAMES = 900, 600
-"""Recordings, parts and length for the agreement over seams: scenes that go on, with the camera's
-calibration; parts must be at least twice as long as their overlap."""
+"""Recordings, parts and length for the agreement over seams: continuous scenes with calibration;
+parts must be at least twice as long as their overlap."""
 SAME_PLACE_PX = 2.0
-"""Keypoints of a frame that are each other's nearest within this distance are the same."""
+"""Mutually nearest keypoints of a frame within this distance, in pixels, are the same."""
 FAULT_SPLIT_S = 10.0
 KILL_AFTER_S = 1.0
-"""A worker is killed so long after it began a part."""
+"""Time after the start of a part at which its worker is killed."""
 INTERRUPT_SHARE = 0.4
 """The command is interrupted when this share of the recordings is finished."""
 TASKS = 2000
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def note(text: str) -> None:
-    """Say what is being done."""
+    """Print the current step."""
     console.notes.print(f'{time.strftime("%H:%M:%S")} {text}', highlight=False)
 
 
@@ -104,7 +104,7 @@ def note(text: str) -> None:
 
 
 def short_bags(folder: Path, count: int) -> list[Path]:
-    """Render a few bags and give each of them several names; returns their paths."""
+    """Render a few bags, each with several names; returns their paths."""
     bags: list[Path] = []
     for i in range(count):
         bag = folder / f'bag{i:02d}'
@@ -118,7 +118,7 @@ def short_bags(folder: Path, count: int) -> list[Path]:
 
 
 def write_clip(bag: Path, options: SceneOptions, repeats: int) -> Path:
-    """Render a scene and play it forth and back into one bag, without a jump; returns its path."""
+    """Render a scene and write it forwards and backwards into one bag; returns its path."""
     clip = bag.parent / f'{bag.name}_clip'
     write_scene(clip, options)
     with BagReader(clip) as reader:
@@ -167,9 +167,9 @@ def measured(name: str, call: Callable[[], None], out: Path | None = None) -> Ro
     """
     Measure the time of a call, and the processor time of the processes that it starts.
 
-    ``path_seconds`` estimates what the call would take if every process had a core for itself and
-    never waited, whatever else the machine does. Of ``batch`` it is the processor time of the
-    busiest worker, and of the command before and after its workers are busy.
+    ``path_seconds`` estimates the time of the call if every process had its own core and never
+    waited. For ``batch`` it is the processor time of the busiest worker, and of the command before
+    and after its workers are busy.
     """
     note(name)
     before = cpu_of_children()
@@ -187,14 +187,14 @@ def measured(name: str, call: Callable[[], None], out: Path | None = None) -> Ro
 
 
 def cpu_of_children() -> float:
-    """Return the processor time of all processes that this one started and that ended."""
+    """Return the processor time of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def measure_split(long: Path, folder: Path, speed: dict[str, float]
                   ) -> tuple[dict[str, float], list[Row]]:
-    """Compare a long recording in one piece on one worker with parts on two."""
+    """Compare an undivided long recording on one worker with its parts on two."""
     seconds = frames_of(long) / SceneOptions().fps
     piece, parts = folder / 'piece', folder / 'parts'
     split = f'{max(SHORTEST_PART_S, seconds / LONG_PARTS):.3f}'
@@ -208,7 +208,7 @@ def measure_split(long: Path, folder: Path, speed: dict[str, float]
 
 
 def measure_seams(folder: Path, n_frames: int) -> tuple[dict[str, float], list[Row]]:
-    """Compare the labels of recordings in parts with those of one piece; the worst counts."""
+    """Compare the labels of divided recordings with those of undivided ones; the worst counts."""
     rows: list[Row] = []
     for scene in SEAM_SCENES:
         options, bag = SceneOptions(scene, n_frames, SIZE), folder / f'seams_{scene}'
@@ -246,7 +246,7 @@ def timed(call: Callable[[], None]) -> float:
 
 
 def bag_loop(bags: Sequence[Path], out: Path) -> None:
-    """Run ``bag`` on one bag after the other, as a shell loop does."""
+    """Run ``bag`` on each bag, as a shell loop does."""
     for bag in bags:
         subprocess.run(command('bag', bag, '--out', out / bag.name, '--no-bag', '--no-video'),
                        check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -259,7 +259,7 @@ def batch(inputs: Sequence[Path], out: Path, workers: int, *flags: str) -> None:
 
 
 def command(*words: object) -> list[str]:
-    """Return the words of a command of this package."""
+    """Return the arguments of a command of this package."""
     return [sys.executable, '-m', 'gdm_motion_seg', *map(str, words)]
 
 
@@ -270,10 +270,10 @@ def label_agreement(one: Any, other: Any) -> tuple[float, float]:
     """
     Compare the labels of two tables of keypoints of the same recording.
 
-    Keypoints of the same frame that are each other's nearest within two pixels are compared. Ids
-    of bodies are matched one to one over the whole recording, so that a body that changes its id
-    at a seam counts as wrong from there on. Returns the share of equal labels, and the share of
-    the keypoints of the first table that have a partner.
+    Mutually nearest keypoints of the same frame within two pixels are compared. Ids of bodies are
+    matched one to one over the whole recording, so that a body that changes its id at a seam is
+    wrong after it. Returns the share of equal labels, and the share of the keypoints of the first
+    table that have a match.
     """
     from gdm_motion_seg.batch.stitch import FIXED
     from scipy.optimize import linear_sum_assignment
@@ -294,7 +294,7 @@ def label_agreement(one: Any, other: Any) -> tuple[float, float]:
 
 
 def same_keypoints(one: Any, other: Any) -> tuple[Ints, Ints]:
-    """Return the rows of keypoints of the same frame that are each other's nearest."""
+    """Return the rows of mutually nearest keypoints of the same frame."""
     stamps, places = ([table['stamp'].to_numpy() for table in (one, other)],
                       [np.column_stack((table['u'], table['v'])) for table in (one, other)])
     found: list[tuple[Ints, Ints]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
@@ -315,8 +315,8 @@ def same_keypoints(one: Any, other: Any) -> tuple[Ints, Ints]:
 
 def measure_faults(bags: Sequence[Path], long: Path, folder: Path
                    ) -> tuple[dict[str, float], list[Row]]:
-    """Kill a worker, interrupt the command, start it again; count what was lost or done twice."""
-    note('faults: a damaged bag, a worker killed in mid-part, Ctrl-C, and the command again')
+    """Kill a worker, interrupt the command, restart it; count what was lost or done twice."""
+    note('faults: a damaged bag, a killed worker, Ctrl-C, and a restart of the command')
     damaged = folder / 'damaged.mcap'
     whole = next(bags[0].glob('*.mcap')).read_bytes()
     damaged.write_bytes(whole[:len(whole) // 2])
@@ -346,7 +346,7 @@ def measure_faults(bags: Sequence[Path], long: Path, folder: Path
 
 
 def interrupted_run(words: Sequence[str], out: Path, long: str, enough: int) -> tuple[str, int]:
-    """Kill a worker in the middle of a part, and end the command with Ctrl-C some time later."""
+    """Kill a worker in the middle of a part, and interrupt the command later."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                start_new_session=True)
     killed: tuple[str, int] | None = None
@@ -369,7 +369,7 @@ def interrupted_run(words: Sequence[str], out: Path, long: str, enough: int) -> 
 
 
 def kill_a_worker(out: Path, long: str, command_pid: int) -> tuple[str, int] | None:
-    """Kill the worker that works on a part of the long recording; None if none does yet."""
+    """Kill the worker of a part of the long recording; None if there is none yet."""
     own = {child.pid for child in psutil.Process(command_pid).children(recursive=True)}
     for event in events(out):
         if (event['event'] == 'start' and event['recording'] == long and event['parts'] > 1
@@ -380,7 +380,7 @@ def kill_a_worker(out: Path, long: str, command_pid: int) -> tuple[str, int] | N
 
 
 def events(out: Path) -> list[dict[str, Any]]:
-    """Read the logs of all runs; a line that is being written is left out."""
+    """Read the logs of all runs, without unfinished lines."""
     found = []
     for log in sorted((out / 'runs').glob('*.jsonl')):
         for line in log.read_text(encoding='utf-8').splitlines():
@@ -390,7 +390,7 @@ def events(out: Path) -> list[dict[str, Any]]:
 
 
 def summaries(out: Path) -> dict[str, dict[str, Any]]:
-    """Read what is finished."""
+    """Read the summaries of finished recordings."""
     return {path.stem: json.loads(path.read_text()) for path in (out / 'recordings').glob('*.json')
             if not path.name.startswith('.')}
 
@@ -412,7 +412,7 @@ def frames_of(bag: Path) -> int:
 
 
 def measure_projection(folder: Path) -> dict[str, float]:
-    """Measure one core on VGA and the scheduler's cost of a task; project a thousand hours."""
+    """Measure the speed of one core on VGA and the cost of a task; project a thousand hours."""
     from gdm_motion_seg.batch.job import make_job, OVERLAP_S, SPLIT_S
     from gdm_motion_seg.batch.recordings import find_recordings
     from gdm_motion_seg.batch.tasks import process_recording
@@ -435,7 +435,7 @@ def measure_projection(folder: Path) -> dict[str, float]:
 
 
 def seconds_per_task(count: int) -> float:
-    """Measure what an empty task costs client and scheduler, with real worker processes."""
+    """Measure the time of client and scheduler for an empty task, with worker processes."""
     from distributed import as_completed
     from gdm_motion_seg.batch.cluster import local_cluster
     with local_cluster(2, 'auto') as client:
@@ -449,10 +449,10 @@ def seconds_per_task(count: int) -> float:
 
 def simulated_efficiency(tasks_per_second: int) -> float:
     """
-    Let workers that only sleep finish so many tasks a second; returns the share that they reach.
+    Let sleeping workers finish this many tasks per second; returns the share that they reach.
 
-    The scheduler cannot tell N cores whose parts take d seconds from n workers that sleep for
-    d n / N. Scheduler, client and workers share one process here, so the result is a lower bound.
+    For the scheduler, N cores whose parts take d seconds are like n workers that sleep for d n /
+    N. Scheduler, client and workers share one process here, so the result is a lower bound.
     """
     from distributed import as_completed, Client, LocalCluster
     with LocalCluster(n_workers=SIMULATED_WORKERS, threads_per_worker=1, processes=False,
@@ -469,9 +469,9 @@ def simulated_efficiency(tasks_per_second: int) -> float:
 
 def projected_hours(hours: float, split: float, part_s: float, task_s: float, cores: int) -> float:
     """
-    Project the time for so many hours of recordings, in hours.
+    Project the processing time of this many hours of recordings, in hours.
 
-    The cores share the parts; the scheduler hands out one after the other, at ``task_s`` each.
+    The cores share the parts; the scheduler needs ``task_s`` for each.
     """
     parts = hours * 3600.0 / split
     return float(max(np.ceil(parts / cores) * part_s, parts * task_s + part_s)) / 3600.0

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a benchmark on a data set is: pairs, ways to run them, numbers for a row, a summary."""
+"""Definition of a benchmark on a data set: pairs, modes, numbers of a row, summary."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,37 +14,37 @@ from gdm_motion_seg_tools.bench.metrics import error_percent
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 Row = dict[str, Any]
-"""One run of one method on one pair with one seed, as it stands in the JSON."""
+"""One run of one method on one pair with one seed, as in the JSON."""
 
 GIVEN, AUTO, STATIC = 'given', 'auto', 'static'
-"""The ways to run a pair: K given, K unknown, and K unknown on the background's points alone."""
+"""The modes of a run: K given, K unknown, and K unknown on the points of the background only."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A data set and what is measured on it."""
+    """A data set and its measurements."""
 
     name: str
     read: Callable[[Any], Iterable[LabelledPair]]
-    """Read the pairs from the folder of --data (None where none is needed)."""
+    """Reads the pairs from the folder of --data (None if none is needed)."""
     measure: Callable[[LabelledPair, Prediction, Method, str], Row]
-    """Give the numbers of one run in one mode that only this benchmark has."""
+    """Returns the numbers of one run in one mode that only this benchmark has."""
     summarise: Callable[[Sequence[Row]], dict[str, float]]
-    """Turn the rows of one method into the keys of the summary."""
+    """Returns the summary of the rows of one method."""
     modes: tuple[str, ...] = (GIVEN, AUTO)
     needs_data: bool = True
-    """Whether the user must say where the data are."""
+    """Whether --data is required."""
     folder: str = ''
-    """What the data set calls its folder, where that is not the name of the benchmark."""
+    """Name of the folder of the data set, if it is not the name of the benchmark."""
     headline: tuple[str, ...] = ()
-    """Keys of the table on the screen where there are too many; all of them if empty."""
+    """Keys of the printed table; all of them if empty."""
     product: Callable[[], tuple[dict[str, float], list[Row]]] | None = None
-    """Give figures that only this package's pipeline has, and their rows; measured when all
-    pairs are."""
+    """Returns figures of the pipeline of this package, and their rows; measured only if all pairs
+    are run."""
 
 
 def common_row(pair: LabelledPair, prediction: Prediction) -> Row:
-    """Give the numbers that every run has."""
+    """Return the numbers that every run has."""
     return {
         'n_points': len(pair),
         'k_true': pair.n_motions,
@@ -55,7 +55,7 @@ def common_row(pair: LabelledPair, prediction: Prediction) -> Row:
 
 
 def of_mode(rows: Iterable[Row], mode: str) -> list[Row]:
-    """Pick the rows of one mode."""
+    """Return the rows of one mode."""
     return [row for row in rows if row['mode'] == mode]
 
 
@@ -71,6 +71,6 @@ def mean_of_medians(rows: Iterable[Row], key: str) -> float:
 
 
 def means(rows: Sequence[Row], keys: Mapping[str, str]) -> dict[str, float]:
-    """Return mean_of_medians under each name of the summary; undefined ones are left out."""
+    """Return mean_of_medians for each key of the summary; undefined ones are omitted."""
     found = {name: mean_of_medians(rows, key) for name, key in keys.items()}
     return {name: value for name, value in found.items() if np.isfinite(value)}

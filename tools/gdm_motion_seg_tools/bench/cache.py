@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Finished rows kept beside the JSON, so that a long run can be stopped and gone on with."""
+"""Cache of finished rows in a file, so that a long run can be interrupted and continued."""
 
 import ast
 import hashlib
@@ -23,16 +23,16 @@ _ALWAYS = ('gdm_motion_seg_tools.bench.metrics', 'gdm_motion_seg_tools.bench.ben
 
 
 class RowCache:
-    """A file of JSON lines, one finished row each, with a digest of what decided the row."""
+    """A file of JSON lines, one finished row each, with a digest of its code and data."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open nothing yet; without a path nothing is kept."""
+        """Set the path; without one nothing is stored."""
         self._path = path
         self._entries: dict[str, tuple[str, Row]] = {}
         self._file: IO[str] | None = None
 
     def __enter__(self) -> 'RowCache':
-        """Read what is there; a line cut short by an interruption is dropped."""
+        """Read the file; an incomplete last line is dropped."""
         if self._path is None:
             return self
         try:
@@ -43,7 +43,7 @@ class RowCache:
             stale = len(lines) != len(self._entries)
             self._file = self._path.open('w' if stale else 'a')
         except OSError as error:
-            raise InputError(f'cannot keep rows in {self._path}: {error.strerror}') from None
+            raise InputError(f'cannot store rows in {self._path}: {error.strerror}') from None
         if stale:
             for key, (state, row) in self._entries.items():
                 self._write(key, state, row)
@@ -56,12 +56,12 @@ class RowCache:
             self._file.close()
 
     def get(self, key: str, state: str) -> Row | None:
-        """Return a finished row if it was made in the same state of code and data."""
+        """Return a finished row if its code and data are unchanged."""
         entry = self._entries.get(key)
         return entry[1] if entry and entry[0] == state else None
 
     def put(self, key: str, state: str, row: Row) -> None:
-        """Keep a finished row, on the disk before the next one starts."""
+        """Write a finished row to the disk."""
         self._entries[key] = (state, row)
         self._write(key, state, row)
 
@@ -79,7 +79,7 @@ class RowCache:
 
 
 def fingerprint(method: Method, benchmark: Benchmark) -> str:
-    """Return a digest of the code and constants that decide a row."""
+    """Return a digest of the code and constants that determine a row."""
     digest = hashlib.sha256(f'{np.__version__} {cv2.__version__}'.encode())
     own = (method.segment.func if hasattr(method.segment, 'func') else method.segment).__module__
     for name in sorted({*_ALWAYS, *method.sources, own, benchmark.measure.__module__,
@@ -90,7 +90,7 @@ def fingerprint(method: Method, benchmark: Benchmark) -> str:
 
 
 def meaning(source: str) -> str:
-    """Return code without comments, layout and docstrings: what cannot change an answer."""
+    """Return code without comments, layout and docstrings, which do not change results."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         body = getattr(node, 'body', None)

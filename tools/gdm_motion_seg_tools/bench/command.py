@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``bench``: its flags, and what it does with them."""
+"""The command ``bench``."""
 
 import argparse
 import importlib
@@ -34,20 +34,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('name', choices=(*BENCHMARKS, *MEASUREMENTS), metavar='NAME',
                         help=f'what to measure: {", ".join((*BENCHMARKS, *MEASUREMENTS))}')
     parser.add_argument('--data', type=Path, metavar='DIR',
-                        help='folder of the data set, or one that holds several')
+                        help='folder of the data set, or of several data sets')
     parser.add_argument('--json', type=Path, metavar='FILE',
-                        help='write the report (- prints it); finished rows are kept beside it, '
-                        'and the same command goes on from them')
+                        help='write the report (- prints it); finished rows are stored beside it, '
+                        'and the same command continues from them')
     parser.add_argument('--csv', type=Path, metavar='FILE', help='write the rows as a table')
     parser.add_argument('--page', type=Path, metavar='FILE',
-                        help='paper: write the page with the tables, and its plot beside it')
+                        help='paper: write the page with the tables, and its plot next to it')
     parser.add_argument('--plots', type=Path, metavar='DIR', help='draw plots into a folder')
     parser.add_argument('--seeds', type=_positive, default=5, metavar='N',
                         help='runs of each pair, of which the median counts (default: 5)')
     parser.add_argument('--first-seed', type=int, default=0, metavar='N',
                         help='first seed of the textures of sfm (default: 0)')
     parser.add_argument('--jobs', type=_positive, default=cores(), metavar='N',
-                        help='worker processes (default: one a core)')
+                        help='worker processes (default: one per core)')
     parser.add_argument('--methods', default='', metavar='A,B',
                         help=f'methods to compare, or all: {", ".join(METHODS)} (default: all but '
                         'the slow ones)')
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--every', type=_positive, default=1, metavar='N',
                         help='only every N-th pair, for a quick look')
     parser.add_argument('--fresh', action='store_true',
-                        help='do not go on from the rows of an earlier run')
+                        help='do not continue from the rows of an earlier run')
     parser.add_argument('--rendered', action='store_true',
                         help='footage: rendered scenes instead of a data set')
     parser.add_argument('--encodings', type=Path, metavar='CLIP',
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(report: Report) -> None:
-    """Print the table of a report, and say what failed."""
+    """Print the table of a report, and the failures."""
     name = report['benchmark']
     if name not in BENCHMARKS:
         print_table(report)
@@ -125,7 +125,7 @@ def run_benchmark(args: argparse.Namespace) -> Report:
 
 def summary_of(benchmark: Benchmark, methods: list[str], rows: list[Row],
                ) -> dict[str, dict[str, float]]:
-    """Summarise the rows of each method, and count its failures where there are any."""
+    """Return the summary of each method, with its number of failures if there are any."""
     summary = {}
     for name in methods:
         own = [row for row in rows if row['method'] == name]
@@ -147,7 +147,7 @@ def over_magsac(own: list[Row], rows: list[Row]) -> dict[str, float]:
 
 
 def chosen_methods(text: str) -> list[str]:
-    """Return the methods named in a list with commas; all that are not slow if it is empty."""
+    """Return the methods of a comma-separated list; all that are not slow if it is empty."""
     if text == 'all':
         return [name for name, method in METHODS.items() if is_installed(method)]
     if not text:
@@ -160,14 +160,14 @@ def chosen_methods(text: str) -> list[str]:
 
 
 def is_installed(method: Method) -> bool:
-    """Tell whether the package that a method needs, if any, is there."""
+    """Whether the package that a method needs, if any, is installed."""
     return not method.package or importlib.util.find_spec(method.package) is not None
 
 
 def chosen_pairs(benchmark: Benchmark, folder: Path | None, text: str) -> list[LabelledPair]:
     """Read the pairs of a data set whose name contains a text."""
     if benchmark.needs_data and folder is None:
-        raise InputError(f'{benchmark.name} needs --data DIR, the folder that holds the data set')
+        raise InputError(f'{benchmark.name} needs --data DIR, the folder of the data set')
     own = _own(benchmark, folder)
     pairs = [pair for pair in unique_names(benchmark.read(own)) if text in pair.name]
     if not pairs:
@@ -176,7 +176,7 @@ def chosen_pairs(benchmark: Benchmark, folder: Path | None, text: str) -> list[L
 
 
 def _own(benchmark: Benchmark, folder: Path | None) -> Path | None:
-    """Return the data set's own folder where --data names one that holds several."""
+    """Return the folder of the data set if --data contains several data sets."""
     for name in (benchmark.folder, benchmark.name):
         if folder is not None and name and (folder / name).is_dir():
             return folder / name
@@ -202,5 +202,5 @@ def _minutes(text: str) -> float:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1')
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number of at least 1')
     return int(text)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Masks of what moves against the truth, on folders of images and masks as DAVIS-2016 has them.
+Benchmark of masks on folders of images and masks in the layout of DAVIS-2016.
 
-It is ``footage`` with masks added: each sequence is a stream at 24 Hz through the pipeline with
-the node's default settings. Rendered scenes in which nothing moves show how many pixels are called
-moving for no reason. KT3DMoSeg clips below ``--data`` count for the calibration of ``moving``.
+It is ``footage`` with masks: each sequence is a stream at 24 Hz through the pipeline with the
+default settings of the node. Rendered scenes without movers show the share of pixels that are
+wrongly marked as moving. KT3DMoSeg clips below ``--data`` are used for the calibration of
+``moving``.
 """
 
 import argparse
@@ -35,7 +36,7 @@ from gdm_motion_seg_tools.datasets.footage import MaskClip, read_footage
 from gdm_motion_seg_tools.synth.render import render_scene
 
 LEFT_OUT_S = 1.0
-"""The mask is measured after so many seconds: a stream needs some time to see motion."""
+"""Masks are measured after this many seconds, because a stream needs time to detect motion."""
 STATIC_SCENES = ('driving', 'turning', 'zooming')
 RESTING_SCENE = 'resting'
 STATIC_FRAMES = 60
@@ -46,12 +47,12 @@ Image = npt.NDArray[np.uint8]
 
 @dataclass
 class Measured:
-    """What is measured over the frames of a sequence."""
+    """Measurements of the frames of a sequence."""
 
     counts: Counts = field(default_factory=Counts)
     overlaps: list[float] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
-    """Share of the pixels that are called moving."""
+    """Share of the pixels that are marked as moving."""
     mask_s: list[float] = field(default_factory=list)
     tracker_s: list[float] = field(default_factory=list)
 
@@ -75,7 +76,7 @@ class Stream:
         self.measured = Measured()
 
     def process(self, image: Image, stamp: int) -> tuple[FrameResult, Mask]:
-        """Take a frame; return its answer and its mask, and note the times."""
+        """Process a frame; returns its result and its mask, and notes the times."""
         result = self._pipeline.process(image, stamp)
         grey = np.asarray(cv2.cvtColor(image, cv2.COLOR_BGR2GRAY), np.uint8)
         start = time.thread_time()
@@ -89,7 +90,7 @@ class Stream:
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Measure all sequences of ``--data``; --pairs chooses by name, --every takes a part."""
+    """Measure all sequences of ``--data``; --pairs selects by name, --every takes a part."""
     if args.data is None:
         raise InputError('davis needs --data DIR, a folder with JPEGImages and Annotations')
     limit_threads(1)
@@ -123,7 +124,7 @@ def summarise(measured: Sequence[Measured], every: list[Counts], static: dict[st
     """
     Return the summary: means over sequences, medians of times over all frames.
 
-    ``every`` holds the counts of all clips, those without masks too.
+    ``every`` has the counts of all clips, including those without masks.
     """
     mask = float(np.median([s for m in measured for s in m.mask_s]))
     tracker = float(np.median([s for m in measured for s in m.tracker_s]))
@@ -139,7 +140,7 @@ def summarise(measured: Sequence[Measured], every: list[Counts], static: dict[st
 
 
 def measure_sequence(clip: MaskClip, config: NodeConfig, picture: Path | None = None) -> Measured:
-    """Send a sequence through the pipeline and hold its masks against the truth."""
+    """Run a sequence through the pipeline and compare its masks with the ground truth."""
     stream = Stream(config)
     for frame in clip:
         result, mask = stream.process(frame.image, frame.stamp)
@@ -155,7 +156,7 @@ def measure_sequence(clip: MaskClip, config: NodeConfig, picture: Path | None = 
 
 
 def measure_static(name: str, config: NodeConfig) -> float:
-    """Return the share of pixels that are called moving in a rendered scene without movers."""
+    """Return the share of pixels that are marked as moving in a scene without movers."""
     stream = Stream(config)
     for frame in render_scene(name, STATIC_FRAMES):
         stream.process(frame.image, frame.stamp)
@@ -163,13 +164,13 @@ def measure_static(name: str, config: NodeConfig) -> float:
 
 
 def overlap(mask: Mask, truth: Mask) -> float:
-    """Return intersection over union; 1 where both are empty."""
+    """Return intersection over union; 1 if both are empty."""
     union = np.count_nonzero(mask | truth)
     return np.count_nonzero(mask & truth) / union if union else 1.0
 
 
 def _draw(path: Path, image: Image, mask: Mask, truth: Mask) -> None:
-    """Write the frame with its mask in red and the truth's border in green."""
+    """Write the frame with its mask in red and the true border in green."""
     canvas = image.copy()
     canvas[mask] = canvas[mask] // 2 + np.array([0, 0, 127], np.uint8)
     borders, _ = cv2.findContours(truth.astype(np.uint8), cv2.RETR_EXTERNAL,

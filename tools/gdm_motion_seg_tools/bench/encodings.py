@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One clip, encoded in five ways: how far the answers agree with those for the clip itself."""
+"""Agreement of the results of one clip in five encodings with those of the original."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ Image = npt.NDArray[np.uint8]
 Frames = list[Image]
 
 COMMON_PX = 1.0
-"""Keypoints of two answers that lie nearer than this are the same."""
+"""Keypoints of two results that are nearer than this are the same."""
 VIDEO = {'mjpeg': ('avi', 'yuvj420p'), 'h264': ('mp4', 'yuv420p'), 'hevc': ('mp4', 'yuv420p'),
          'vp9': ('webm', 'yuv420p')}
 """Container and pixel format of each video codec."""

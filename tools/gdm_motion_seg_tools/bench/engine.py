@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-How fast the engine is: against Algorithm 1 written plainly, and as the number of points grows.
+Speed of the engine, compared with a plain transcription of Algorithm 1, and its growth.
 
-Both sides run Algorithm 1 whole on one thread: agglomerative starts from the same random numbers,
-the same restarts, steps and sweeps. Their answers are compared, too. Seconds are processor time,
-so that a busy machine does not count.
+Both run the complete Algorithm 1 on one thread: agglomerative starts from the same random numbers,
+the same restarts, steps and sweeps. Their results are compared, too. Seconds are processor time.
 
-The plain side makes all n3 sweeps of point-by-point reassignment, as the algorithm is printed; the
-engine stops when no point has moved, with the same answer. ``speedup_at_rest`` grants the plain
-side the same stop.
+The plain transcription makes all n3 sweeps of point-by-point reassignment, as the algorithm is
+printed; the engine stops when no point has moved, with the same result. For ``speedup_at_rest``
+the plain transcription stops, too.
 """
 
 import argparse
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> Report:
 
 def measure(seed: int, plain: ModuleType, n_points: int = N_POINTS, n_many: int = N_MANY,
             n_restarts: int = N_RESTARTS) -> dict[str, Any]:
-    """Run both sides on one data set, and the engine on one of many points."""
+    """Run both on one data set, and the engine on one with many points."""
     vectors, _ = hybrid_linear(seed, n_points)
     draws = _draws(seed, n_restarts, n_points)
     seconds, result = timed(vectors, draws)
@@ -69,7 +68,7 @@ def measure(seed: int, plain: ModuleType, n_points: int = N_POINTS, n_many: int 
 
 def timed_plain(plain: ModuleType, vectors: FloatArray, draws: FloatArray,
                 ) -> tuple[float, float, IntArray, float]:
-    """Run the plain side; return its seconds, those of its sweeps, best labels and their GD."""
+    """Run the plain transcription; returns its time, that of its sweeps, labels and their GD."""
     k, epsilon, p = len(DIMENSIONS), PAPER.epsilon, PAPER.p
     begin = time.process_time()
     starts = [plain.agglomerative_start(vectors, k, epsilon, p, own) for own in draws]
@@ -82,7 +81,7 @@ def timed_plain(plain: ModuleType, vectors: FloatArray, draws: FloatArray,
 
 
 def timed(vectors: FloatArray, draws: FloatArray, repeats: int = 5) -> tuple[float, Any]:
-    """Run Algorithm 1 whole with the engine; return the least seconds and the result."""
+    """Run Algorithm 1 with the engine; returns the smallest time and the result."""
     best, k = np.inf, len(DIMENSIONS)
     for _ in range(repeats):
         begin = time.process_time()
@@ -94,7 +93,7 @@ def timed(vectors: FloatArray, draws: FloatArray, repeats: int = 5) -> tuple[flo
 
 
 def live_seconds(seed: int, n_points: int) -> float:
-    """Time the default search as a stream calls it: a handful of starts that are mostly right."""
+    """Time the default search with a few starts that are mostly right."""
     vectors, truth = hybrid_linear(seed, n_points)
     rng = np.random.default_rng(seed)
     starts = np.where(rng.random((N_LIVE_STARTS, n_points)) < 0.1,
@@ -138,11 +137,11 @@ def hybrid_linear(seed: int, n_points: int) -> tuple[FloatArray, IntArray]:
 
 
 def load_plain() -> ModuleType:
-    """Load the plain transcription, which lives with the tests."""
+    """Load the plain transcription from the tests."""
     if not PLAIN.is_file():
         raise MissingDependencyError(
-            'bench engine compares with the plain transcription of Algorithm 1 in '
-            f'test/gdm/{PLAIN.name}, which only the source tree has: run it from there')
+            'bench engine needs the plain transcription of Algorithm 1 in '
+            f'test/gdm/{PLAIN.name}, which is only in the source tree: run it from there')
     spec = importlib.util.spec_from_file_location(PLAIN.stem, PLAIN)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

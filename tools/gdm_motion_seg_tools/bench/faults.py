@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What a camera, a driver or a bag may do wrong, by name.
+Faults of a camera, a driver or a bag, by name.
 
-Tests send each of them to the node and hold it to its promise; the soak injects them at random.
+Tests send each of them to the node and check its reaction; the soak injects them at random.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ YEAR_NS = 365 * 24 * 3600 * 10**9
 
 @dataclass(frozen=True)
 class Moment:
-    """A place in a stream of good frames at which something goes wrong."""
+    """A position in a stream of good frames at which a fault is injected."""
 
     types: MessageTypes
     image: Image
@@ -58,13 +58,13 @@ class Moment:
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong."""
+    """One fault."""
 
     name: str
     make: Callable[[Moment], list[Any]]
-    """Returns the messages that come instead of the good frame of a moment."""
+    """Returns the messages that replace the good frame of a moment."""
     reason: str = ''
-    """What the diagnostics say about it; empty if the answers are simply as good as before."""
+    """Part of the message in the diagnostics; empty if the results stay right."""
 
 
 def _changed(moment: Moment, **fields: Any) -> list[Any]:
@@ -83,7 +83,7 @@ def _with_data(moment: Moment, change: int) -> list[Any]:
 
 
 def _padded(moment: Moment) -> list[Any]:
-    """Pad the rows with noise, by a number of bytes that is no whole number of pixels."""
+    """Pad the rows with noise, by a number of bytes that is not a multiple of the pixel size."""
     height, width = moment.shape
     noise = moment.rng.integers(0, 256, (height, 7), np.uint8)
     rows = np.hstack([moment.image.reshape(height, -1), noise])
@@ -137,13 +137,13 @@ def _noise(moment: Moment) -> list[Any]:
 
 
 def _repeated(moment: Moment, count: int) -> list[Any]:
-    """Send the same picture again and again, with new stamps."""
+    """Repeat the same image with new stamps."""
     return [moment.at(moment.stamp + i * moment.period // (2 * count)).message()
             for i in range(count)]
 
 
 def _turning(moment: Moment, count: int = 8) -> list[Any]:
-    """Turn the camera about its optical axis: a homography, no parallax."""
+    """Rotate the camera about its optical axis: a homography without parallax."""
     height, width = moment.shape
     messages = []
     for i in range(count):
@@ -156,7 +156,7 @@ def _turning(moment: Moment, count: int = 8) -> list[Any]:
 
 
 def _dots(moment: Moment, number: int, count: int = 8) -> list[Any]:
-    """Let a number of dots move, each its own way, over nothing."""
+    """Draw dots that move in different directions on a uniform background."""
     height, width = moment.shape
     corners = moment.rng.uniform((30, 30), (width - 30, height - 30), (number, 2))
     steps = moment.rng.normal(0.0, 1.5, (number, 2))
@@ -182,13 +182,13 @@ IMAGE_FAULTS = (
     Fault('8K', lambda m: _sized(m, 7680, 4320), 'the resolution changed'),
     Fault('resolution changed', lambda m: _sized(m, 200, 150), 'the resolution changed'),
     Fault('big-endian 16 bit', _big_endian),
-    Fault('stamp equal', lambda m: _stamped(m, m.stamp - m.period), 'stamp of the one before'),
+    Fault('stamp equal', lambda m: _stamped(m, m.stamp - m.period), 'stamp as the previous'),
     Fault('stamp backwards', lambda m: _stamped(m, m.stamp - 3 * m.period), 'time jumped back'),
     Fault('stamp zero', lambda m: _stamped(m, 0), 'no time stamp'),
     Fault('stamp far in the future', lambda m: _stamped(m, m.stamp + YEAR_NS), 'no frame for'),
     Fault('bag loops', lambda m: _stamped(m, m.stamp - 7 * m.period), 'time jumped back'),
     Fault('frame dropped', lambda m: []),
-    Fault('frame doubled', lambda m: [m.message(), m.message()], 'stamp of the one before'),
+    Fault('frame doubled', lambda m: [m.message(), m.message()], 'stamp as the previous'),
     Fault('frame delayed', lambda m: [m.message(), m.at(m.stamp - m.period // 2).message()],
           'time jumped back'),
     Fault('black', lambda m: _filled(m, 0), 'tracks reach over the gap'),
@@ -201,7 +201,7 @@ IMAGE_FAULTS = (
     Fault('fewer than 8 tracks', lambda m: _dots(m, 1), 'tracks reach over the gap'),
     Fault('everything an outlier', lambda m: _dots(m, 60)),
 )
-"""What may be wrong with a sensor_msgs/Image."""
+"""Faults of sensor_msgs/Image."""
 
 
 def _cut(moment: Moment, keep: float) -> list[Any]:
@@ -232,9 +232,9 @@ def endless_chunk(moment: Moment) -> list[Any]:
 
 def hidden_size(moment: Moment, side: int = 32000) -> list[Any]:
     """
-    Claim a small size where a careless parser looks, and a large one where libjpeg does.
+    Put a small size where a simple parser looks, and a large one where libjpeg looks.
 
-    libjpeg skips FF00 before a marker; who takes it for a segment jumps over the true header.
+    libjpeg skips FF00 before a marker; a parser that takes it for a segment skips the true header.
     """
     file = bytearray(cv2.imencode('.jpg', np.zeros((16, 16), np.uint8))[1].tobytes())
     frame = file.index(b'\xff\xc0')
@@ -246,7 +246,7 @@ def hidden_size(moment: Moment, side: int = 32000) -> list[Any]:
 
 
 def many_scans(moment: Moment, count: int = 1000) -> list[Any]:
-    """Repeat the last scan of a progressive JPEG file: each costs the time of an image."""
+    """Repeat the last scan of a progressive JPEG file; each takes the time of an image."""
     file = cv2.imencode('.jpg', moment.image, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1].tobytes()
     return _bytes(moment, file[:-2] + file[file.rindex(b'\xff\xda'):-2] * count + file[-2:])
 
@@ -258,10 +258,10 @@ COMPRESSED_FAULTS = (
           'neither JPEG nor PNG'),
     Fault('decompression bomb', _bomb, '60000 x 60000 pixels, more than the limit'),
     Fault('PNG with an endless chunk', endless_chunk, 'truncated'),
-    Fault('JPEG with a hidden size', hidden_size, 'does not belong there'),
+    Fault('JPEG with a hidden size', hidden_size, 'is not allowed there'),
     Fault('JPEG with a thousand scans', many_scans, 'scans, too many'),
 )
-"""What may be wrong with a sensor_msgs/CompressedImage."""
+"""Faults of sensor_msgs/CompressedImage."""
 
 
 def _info(moment: Moment, *, size: tuple[int, int] | None = None, frame_id: str | None = None,
@@ -286,11 +286,11 @@ CAMERA_INFO_FAULTS = (
     Fault('camera_info of zeros', lambda m: _info(m, focal=0.0), 'not calibrated'),
     Fault('camera_info of NaN', lambda m: _info(m, focal=float('nan')), 'must be finite'),
     Fault('camera_info with a tiny focal length', lambda m: _info(m, focal=1e-300),
-          'no camera of this size'),
+          'not plausible for this image size'),
     Fault('camera_info with a far centre', lambda m: _info(m, centre=1e308),
-          'no camera of this size'),
+          'not plausible for this image size'),
     Fault('camera_info with an empty D', lambda m: _info(m, d=())),
     Fault('camera_info of a wrong size', lambda m: _info(m, size=(1920, 1080)), '1920 x 1080'),
     Fault('camera_info of another frame_id', lambda m: _info(m, frame_id='wrist'), "'wrist'"),
 )
-"""What may be wrong with a sensor_msgs/CameraInfo."""
+"""Faults of sensor_msgs/CameraInfo."""

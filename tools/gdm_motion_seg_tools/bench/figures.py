@@ -17,7 +17,7 @@ from gdm_motion_seg_tools.datasets.synthetic import SWEEPS
 
 
 def write_figures(report: Report, folder: Path) -> list[Path]:
-    """Draw whatever the rows of a data set's report hold; returns the files."""
+    """Draw the plots that the rows of a report allow; returns the files."""
     name, rows = report['benchmark'], report['rows']
     written = []
     for mode, said in ((GIVEN, 'K given'), (AUTO, 'K unknown')):
@@ -44,7 +44,7 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
 
 
 def _errors_per_pair(rows: Sequence[Row], mode: str) -> dict[str, list[float]]:
-    """Return each method's median over the seeds, the pairs in one order for all."""
+    """Return the medians over the seeds of each method, in the same order of pairs."""
     values: dict[str, dict[str, list[float]]] = {}
     for row in rows:
         if row['mode'] == mode and np.isfinite(row['error']):

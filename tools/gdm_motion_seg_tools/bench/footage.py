@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What the product sees on footage: frames as a stream through the pipeline with the node's defaults.
+Benchmark on footage: frames as a stream through the pipeline with the defaults of the node.
 
-KT3DMoSeg figures are pooled over clips, DAVIS figures are means over sequences. A peer, sequential
-MAGSAC++, gets the same tracks.
+KT3DMoSeg figures are pooled over clips, DAVIS figures are means over sequences. Sequential
+MAGSAC++ gets the same tracks, for comparison.
 """
 
 import argparse
@@ -33,20 +33,20 @@ from gdm_motion_seg_tools.datasets.footage import (
 from gdm_motion_seg_tools.datasets.pair import make_pair
 
 LEAST_TRUTH = 8
-"""Keypoints with truth below which a KITTI frame does not count; also tracks of a body-frame."""
+"""Smallest number of keypoints with ground truth of a KITTI frame, and of tracks of a body."""
 GHOST = 5
-"""Keypoints with truth of a ghost, more than half of them world."""
+"""Smallest number of keypoints with ground truth of a ghost; most of them belong to the world."""
 FOUND = 0.5
-"""Recall and purity of a body that is found; also the share of a mover that is said to move."""
+"""Smallest recall and purity of a found body, and share of a mover that is reported to move."""
 MOVES = 0.5
-"""``moving`` above which a keypoint is said to move."""
+"""``moving`` above which a keypoint is reported to move."""
 RELIABILITY = 'reliability.svg'
 """File of the plot of ``moving`` against the share that moves."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method says about the keypoints of one pair."""
+    """The result of a method for the keypoints of one pair."""
 
     ids: IntArray
     """(N,) 0 the world, > 0 a body, -1 a wrong match."""
@@ -58,12 +58,12 @@ Answerer = Callable[[FrameResult], Answer]
 
 
 def of_pipeline(result: FrameResult) -> Answer:
-    """Return the product's own answer."""
+    """Return the result of the pipeline."""
     return Answer(result.labels, result.moving)
 
 
 def of_magsac(result: FrameResult) -> Answer:
-    """Return what sequential MAGSAC++ says about the same tracks; its largest motion is world."""
+    """Return the result of sequential MAGSAC++; its largest motion is the world."""
     pair = result.correspondences
     nobody = np.zeros(len(pair), np.int64)
     labelled = make_pair('', pair.x1, pair.x2, pair.image_size, nobody, '')
@@ -87,22 +87,22 @@ class Counts:
     rest: int = 0
     frames: int = 0
     found: int = 0
-    """Body-frames that were found, or DAVIS frames in which the mover was."""
+    """Number of found body-frames, or of DAVIS frames in which the mover was found."""
     wanted: int = 0
     ghosts: int = 0
     switches: int = 0
     first_seen: dict[int, int] = field(default_factory=dict)
-    """Frames from the first possible pair of each body to the one that found it."""
+    """Frames from the first possible pair of each body to the first one in which it was found."""
     bodies: dict[int, int] = field(default_factory=dict)
-    """First frame in which each body was wanted."""
+    """First frame in which each body can be found."""
     last_id: dict[int, int] = field(default_factory=dict)
     reliability: Counter[tuple[int, bool]] = field(default_factory=Counter)
-    """Keypoints by tenth of ``moving`` and by truth."""
+    """Numbers of keypoints by tenth of ``moving`` and by ground truth."""
     said: Counter[int] = field(default_factory=Counter)
     """Sum of ``moving`` in each tenth, in millionths."""
 
     def add_points(self, moving: FloatArray, truth: IntArray) -> None:
-        """Compare which keypoints are said to move with which do."""
+        """Compare the keypoints that are reported to move with those that move."""
         known = truth >= 0
         said, moves = moving[known] > MOVES, truth[known] > 0
         self.hits += int((said & moves).sum())
@@ -116,12 +116,12 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """Share of the keypoints said to move that do."""
+        """Share of the keypoints reported to move that move."""
         return self.hits / max(1, self.hits + self.false_alarms)
 
     @property
     def recall(self) -> float:
-        """Share of the keypoints that move that are said to."""
+        """Share of the moving keypoints that are reported to move."""
         return self.hits / max(1, self.hits + self.misses)
 
 
@@ -163,7 +163,7 @@ def add_mask_frame(counts: Counts, answer: Answer, truth: IntArray) -> None:
 
 def add_frame(counts: Counts, clip: Clip, index: int, result: FrameResult,
               answer: Answer) -> None:
-    """Add the answer to the pair that ends in a frame of a clip."""
+    """Add the result of the pair that ends in a frame of a clip."""
     older = index - result.gap
     truth = clip.truth(older, index, result.correspondences)
     if isinstance(clip, KittiClip):
@@ -173,7 +173,7 @@ def add_frame(counts: Counts, clip: Clip, index: int, result: FrameResult,
 
 
 def results_of(clip: Clip, config: NodeConfig) -> Iterator[tuple[FootageFrame, FrameResult]]:
-    """Run a clip through a pipeline of its own; yield the frames that have a pair."""
+    """Run a clip through a new pipeline; yields the frames that have a pair."""
     pipeline = MotionPipeline(config, config.seed)
     for frame in clip:
         result = pipeline.process(frame.image, frame.stamp)
@@ -238,7 +238,7 @@ class Bin:
     said: float
     """Their mean ``moving``."""
     share: float
-    """Share of them that moves."""
+    """Share of them that move."""
     count: int
 
     def row(self) -> Row:
@@ -248,7 +248,7 @@ class Bin:
 
 
 def reliability_bins(all_counts: list[Counts]) -> list[Bin]:
-    """Pool the keypoints of all clips by tenth of ``moving``; empty tenths are left out."""
+    """Pool the keypoints of all clips by tenth of ``moving``, without empty tenths."""
     total = sum((c.reliability for c in all_counts), Counter[tuple[int, bool]]())
     said = sum((c.said for c in all_counts), Counter[int]())
     bins = []
@@ -260,7 +260,7 @@ def reliability_bins(all_counts: list[Counts]) -> list[Bin]:
 
 
 def calibration_error(all_counts: list[Counts]) -> float:
-    """Return the mean gap between ``moving`` and the share that moves, over ten bins."""
+    """Return the mean difference of ``moving`` and the share that moves, over ten bins."""
     bins = reliability_bins(all_counts)
     if not bins:
         return float('nan')
@@ -308,7 +308,7 @@ def run(args: argparse.Namespace) -> Report:
 
 def summary_of(measured: list[tuple[Clip, dict[str, Counts]]],
                methods: list[str]) -> dict[str, dict[str, float]]:
-    """Summarise each kind of clip and method; one kind alone needs no prefix."""
+    """Return the summary of each kind of clip and method; a single kind needs no prefix."""
     kinds: list[tuple[str, type, Callable[[list[Counts]], dict[str, float]]]] = [
         ('kitti', KittiClip, summarise_kitti), ('davis', MaskClip, summarise_masks)]
     present = [kind for kind in kinds if any(isinstance(clip, kind[1]) for clip, _ in measured)]

@@ -17,15 +17,15 @@ from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 
 TOLERANCE = 1e-6
-"""Relative; two partitions with global dimensions this near are equally good."""
+"""Relative tolerance of global dimensions."""
 
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
     """
     Compare the global dimension that was found with that of the true partition.
 
-    Above it the search has lost, below it the objective. Points that the method left out are left
-    out of the truth too: fewer points always have a lower dimension.
+    If it is higher, the search has failed; if it is lower, the objective. Points that the method
+    rejects are also removed from the true partition: fewer points have a lower dimension.
     """
     if not method.minimises_gd or mode != GIVEN:
         return {}
@@ -40,7 +40,7 @@ def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: st
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, float]:
-    """Part the errors by the number of motions, as the paper's tables do."""
+    """Return the errors by the number of motions, as in the paper's tables."""
     given, auto = of_mode(rows, GIVEN), of_mode(rows, AUTO)
     summary: dict[str, float] = {}
     for k in (2, 3):

@@ -14,7 +14,7 @@ from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
-    """Tell movers from the background; in a static scene, count what is said to move."""
+    """Return precision and recall of movers, or the false alarms of a static scene."""
     if mode == STATIC:
         return {'false_alarm': float(is_false_alarm(prediction.labels))}
     if pair.background is None:

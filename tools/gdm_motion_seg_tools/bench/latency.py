@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Where the time of a frame goes, and how it compares: with the tracker, with peers, with a budget.
+Time of the stages of a frame, in comparison with the tracker, other methods and a time limit.
 
-Everything is measured in one run on one machine and one thread, on a rendered stream whose truth
-is known. Tracking, segmentation and peers take turns frame by frame, so that a machine that is
-busy with something else is so for all of them.
+Everything is measured in one run on one thread, on a rendered stream with ground truth. Tracking,
+segmentation and other methods alternate frame by frame, so that the load of the machine is the
+same for all of them.
 """
 
 import argparse
@@ -55,33 +55,33 @@ SCENE = 'two_movers'
 FRAMES = 215
 """Frames of the stream; the first ones have no pair yet."""
 GROWTH_FRAMES = 24
-"""Frames of the streams that are measured only for how the time grows."""
+"""Frames of the streams that are used only to measure how the time grows."""
 WARM_UP_FRAMES = 9
-"""Frames after which everything is compiled and every stage has run."""
+"""Number of first frames that are not measured."""
 BUDGET_MS = 33.0
 STAGES = ('convert', 'track', 'segment', 'draw', 'publish')
 SEEN, SHOWN = STAGES[:3], STAGES[3:]
-"""The stages up to the answer, and those that bring it to others."""
+"""The stages up to the result, and those of the output."""
 PEERS = ('magsac', 'poselib')
 COLD_EVERY = 2
-"""Every so many pairs are solved from scratch as well, by us and by the peers."""
+"""Every n-th pair is also solved as a single pair, by this package and by other methods."""
 FEW_MOTIONS, MANY_MOTIONS = 2, 6
 """The static world and one body, or five."""
 QUANTILES = (50, 95, 99)
 SURE_PX = 3
-"""Points nearer than this to another body's outline have no sharp truth and are not scored."""
+"""Points nearer than this to the outline of another body are not scored."""
 
 Seconds = dict[str, list[float]]
 
 
 @dataclass
 class Timings:
-    """What one run over a stream gives."""
+    """Measurements of one stream."""
 
     seconds: Seconds = field(default_factory=dict)
-    """Time of each stage and of each method, a value for each pair."""
+    """Times of each stage and of each method, one value per pair."""
     errors: Seconds = field(default_factory=dict)
-    """Share of wrong points in percent, a value for each pair."""
+    """Share of wrong points in percent, one value per pair."""
     tracks: list[int] = field(default_factory=list)
     motions: list[int] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class Timings:
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Measure, print the stages, draw them beside the report; --every shortens the stream."""
+    """Measure, print the stages, write the plots; --every shortens the stream."""
     console = Console()
     frames = max(4 * WARM_UP_FRAMES, FRAMES // args.every)
     report = measure(frames, GROWTH_FRAMES, console)
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> Report:
 def measure(n_frames: int, n_growth: int, console: Console | None = None,
             size: tuple[int, int] = (640, 480),
             large: tuple[int, int] = (1920, 1080)) -> Report:
-    """Run all streams and put the figures together."""
+    """Run all streams and return the figures."""
     limit_threads(1)
     stream = list(_progress(render_scene(SCENE, n_frames, size), n_frames, 'render', console))
     config = PipelineConfig()
@@ -159,7 +159,7 @@ def measure(n_frames: int, n_growth: int, console: Console | None = None,
 
 def time_stream(frames: Iterable[RenderedFrame], config: PipelineConfig,
                 compare: bool = False) -> Timings:
-    """Send frames through a pipeline, time every stage, and let the peers solve the same pairs."""
+    """Run frames through a pipeline, time every stage and other methods on the same pairs."""
     pipeline, reference, timings = MotionPipeline(config), ReferenceTracker(), Timings()
     past: list[RenderedFrame] = []
     for frame in frames:
@@ -171,7 +171,7 @@ def time_stream(frames: Iterable[RenderedFrame], config: PipelineConfig,
         tracked = pipeline.track(frame.image, frame.stamp)
         result = pipeline.segment(tracked)
         shown = time_output(frame, result)
-        # The first answer of a stream is made from scratch and belongs to the cold ones.
+        # The first result of a stream has no previous frame and counts as a cold one.
         if not result.has_pair or frame.index <= result.gap:
             continue
         timings.add(timings.seconds, result.seconds | shown | {'t500': t500})
@@ -188,13 +188,13 @@ def time_stream(frames: Iterable[RenderedFrame], config: PipelineConfig,
 
 
 def rendered(scene: Scene, count: int, size: tuple[int, int]) -> Iterable[RenderedFrame]:
-    """Render the frames of a scene that has no name."""
+    """Render the frames of a scene."""
     renderer = Renderer(scene, size)
     return (renderer.frame(index) for index in range(count))
 
 
 def time_output(frame: RenderedFrame, result: FrameResult) -> dict[str, float]:
-    """Time the overlay and the messages, as they are made while everything is subscribed to."""
+    """Time the overlay and the messages, with all outputs subscribed."""
     start = time.perf_counter()
     draw_overlay(frame.image, result)
     drawn = time.perf_counter()
@@ -209,7 +209,7 @@ def time_output(frame: RenderedFrame, result: FrameResult) -> dict[str, float]:
 
 
 def true_labels(older: RenderedFrame, newer: RenderedFrame, points: Correspondences) -> IntArray:
-    """Return the body on which each track lies, -1 where the truth is not sharp."""
+    """Return the true label of each track, -1 near outlines."""
     body = _at(newer.labels, points.x2).astype(np.int64)
     sure = (_at(older.labels, points.x1) == body) & ~_at(
         border_mask(older.labels, SURE_PX), points.x1) & ~_at(
@@ -263,9 +263,9 @@ def plot_stages(rows: Sequence[Row], path: Path) -> None:
 
 def _compare(timings: Timings, tracked: TrackedFrame, truth: IntArray) -> None:
     """
-    Solve the pair of a frame from scratch: as the command ``segment`` does, and by the peers.
+    Solve the pair of a frame as a single pair: as the command ``segment``, and by other methods.
 
-    ``first`` is the first answer of a stream, which knows nothing of bodies before it.
+    ``first`` is the first result of a stream, without a previous frame.
     """
     sure, points = truth >= 0, tracked.window.pair
     window = replace(tracked.window, before=tracked.window.before[:1],
@@ -287,13 +287,13 @@ def _compare(timings: Timings, tracked: TrackedFrame, truth: IntArray) -> None:
 
 
 def _with_tracks(config: PipelineConfig, count: int) -> PipelineConfig:
-    """Ask for another number of tracks, which may then stand closer together."""
+    """Return the settings with another number of tracks, at a smaller distance."""
     distance = config.tracking.min_distance * (config.tracking.max_tracks / count) ** 0.5
     return with_flat(config, {'tracking.max_tracks': count, 'tracking.min_distance': distance})
 
 
 def _at(image: npt.NDArray[Any], points: FloatArray) -> npt.NDArray[Any]:
-    """Look pixels up in an image."""
+    """Return the values of an image at pixels."""
     x, y = np.rint(points).astype(np.int64).T
     height, width = image.shape
     return np.asarray(image[np.clip(y, 0, height - 1), np.clip(x, 0, width - 1)])

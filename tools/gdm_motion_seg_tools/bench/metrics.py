@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-How well labels fit the truth.
+Measures of the agreement of labels with the ground truth.
 
 Labels are 0..K-1 for motions and -1 for outliers, in both arrays.
 """
@@ -18,7 +18,7 @@ from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 BoolArray = npt.NDArray[np.bool_]
 
 SIZEABLE = 0.05
-"""Share of the points from which on a second motion in a static scene is a false alarm."""
+"""Smallest share of the points of a second motion that is a false alarm in a static scene."""
 
 ROC_GRID = tuple(float(x) for x in np.round(np.linspace(0.0, 1.0, 51), 2))
 """False positive rates at which ROC curves of many pairs are averaged."""
@@ -26,15 +26,15 @@ ROC_GRID = tuple(float(x) for x in np.round(np.linspace(0.0, 1.0, 51), 2))
 
 @dataclass(frozen=True)
 class Match:
-    """The one-to-one matching of found motions to true ones that agrees on the most points."""
+    """The one-to-one matching of found and true motions with the most equal labels."""
 
     found: IntArray
     true: IntArray
     correct: BoolArray
-    """(N,) whether a point's label is right; an outlier is right where it is one."""
+    """(N,) whether the label of a point is right, also for outliers."""
 
     def found_for(self, true_label: int) -> int | None:
-        """Return the found motion that stands for a true one, if any does."""
+        """Return the found motion that is matched to a true one, if any."""
         where = np.flatnonzero(self.true == true_label)
         return int(self.found[where[0]]) if len(where) else None
 
@@ -45,7 +45,7 @@ def match_motions(found: IntArray, truth: IntArray) -> Match:
     true_ids, true_at = np.unique(truth, return_inverse=True)
     overlap = np.zeros((len(found_ids), len(true_ids)))
     np.add.at(overlap, (found_at, true_at), 1)
-    overlap[np.ix_(found_ids < 0, true_ids >= 0)] = 0  # an outlier is no motion
+    overlap[np.ix_(found_ids < 0, true_ids >= 0)] = 0  # an outlier is not a motion
     overlap[np.ix_(found_ids >= 0, true_ids < 0)] = 0
     rows, columns = linear_sum_assignment(overlap, maximize=True)
     agree = overlap[rows, columns] > 0
@@ -78,7 +78,7 @@ def outlier_rates(found: IntArray, truth: IntArray) -> tuple[float, float]:
 
 
 def roc(scores: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return FPR and TPR when ever more points, highest score first, are called outliers."""
+    """Return FPR and TPR of the ranking of the points by score."""
     is_outlier = truth < 0
     values = np.nan_to_num(scores, nan=np.finfo(float).max)
     order = np.argsort(-values, kind='stable')
@@ -90,7 +90,7 @@ def roc(scores: FloatArray, truth: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def tpr_at_fpr(scores: FloatArray, truth: IntArray, fpr: float) -> float:
-    """Return the best TPR of the ranking at no more than an FPR; NaN without outliers."""
+    """Return the best TPR of the ranking at an FPR or less; NaN without outliers."""
     if not (truth < 0).any() or not (truth >= 0).any():
         return float('nan')
     false_rates, true_rates = roc(scores, truth)
@@ -110,9 +110,9 @@ def moving_rates(found: IntArray, truth: IntArray, background: int) -> tuple[flo
     """
     Return precision and recall of "this point moves by itself".
 
-    A point moves in truth if its label is not the background. It is said to move if it has a
-    motion other than the one that stands for the background; to be called an outlier is no claim
-    that it moves. NaN where undefined.
+    A point moves if its true label is not the background. It is reported to move if it has a
+    motion other than the one matched to the background; an outlier is not reported to move. NaN if
+    undefined.
     """
     still = match_motions(found, truth).found_for(background)
     said = (found >= 0) & (found != (still if still is not None else -1))
@@ -121,7 +121,7 @@ def moving_rates(found: IntArray, truth: IntArray, background: int) -> tuple[flo
 
 
 def is_false_alarm(found: IntArray) -> bool:
-    """Tell whether more than one motion holds at least 5 % of the points of a static scene."""
+    """Whether more than one motion has at least 5 % of the points of a static scene."""
     counts = np.bincount(found[found >= 0]) if len(found) else np.zeros(0)
     return int((counts >= SIZEABLE * len(found)).sum()) > 1
 

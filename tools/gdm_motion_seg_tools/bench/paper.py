@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The paper's tables and figures, measured again and put beside the paper's numbers.
+The tables and figures of the paper, measured again and compared with the numbers of the paper.
 
-GDM's own rows come first, so that a page is there after minutes; the rivals follow one by one,
-and the page is written anew after each. Finished rows are kept beside the JSON (or the page), and
-the same command goes on from them.
+The rows of GDM come first, so that there is a page after some minutes; the rivals follow one by
+one, and the page is written again after each. Finished rows are stored next to the JSON (or the
+page), and the same command continues from them.
 """
 
 import argparse
@@ -43,7 +43,7 @@ HOPKINS_RIVALS = ('ref', 'k-means', 'mapa-nonlinear', 'slbf-ms', 'slbf-nonlinear
 ADELAIDE_RIVALS = ('k-means', 'ras-outliers', 'lrr-outliers', 'hosc-outliers', 'mapa-nonlinear',
                    'slbf-ms', 'ras', 'hosc-2', 'hosc-3', 'scc-nonlinear')
 SLOW = ('ssc-nonlinear', 'hosc-3')
-"""Rivals that run only when they are named."""
+"""Rivals that run only if they are named."""
 RIVALS = tuple(dict.fromkeys((*HOPKINS_RIVALS, *ADELAIDE_RIVALS)))
 CLOUD_POINTS = 20_000
 CLOUD_EPSILONS = (0.05, 0.35, 0.7, 1.0)
@@ -94,9 +94,9 @@ def _wanted(text: str) -> list[str]:
 
 
 def _pairs(args: argparse.Namespace) -> dict[str, list[LabelledPair]]:
-    """Read the data sets below --data; the RAS data only where the user has them."""
+    """Read the data sets below --data; the RAS data only if they are there."""
     if args.data is None:
-        raise InputError('paper needs --data DIR, the folder that holds hopkins155 and '
+        raise InputError('paper needs --data DIR, the folder with hopkins155 and '
                          'adelaidermf_f')
     names = ['hopkins155', 'adelaide'] + (['ras'] if (args.data / 'ras').is_dir() else [])
     return {name: chosen_pairs(BENCHMARKS[name], args.data, args.pairs)[::args.every]
@@ -104,7 +104,7 @@ def _pairs(args: argparse.Namespace) -> dict[str, list[LabelledPair]]:
 
 
 def _stages(wanted: Sequence[str], seeds: int, with_ras: bool) -> list[Stage]:
-    """Order the work: GDM's rows of every data set first, then a stage for each rival."""
+    """Return the stages: first GDM on every data set, then each rival."""
     def of(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in names if name in wanted)
     stages = [Stage('hopkins155', of(('gdm-paper',)), seeds),
@@ -127,13 +127,13 @@ def _run_stage(stage: Stage, pairs: list[LabelledPair], args: argparse.Namespace
 
 
 def _cache(benchmark: str, args: argparse.Namespace) -> Path | None:
-    """Name the file of finished rows: beside the JSON, or else beside the page."""
+    """Return the file of finished rows, next to the JSON or else next to the page."""
     beside: Path | None = args.json if args.json and str(args.json) != '-' else args.page
     return beside.with_suffix(f'.{benchmark}.rows.jsonl') if beside else None
 
 
 def _facts(pairs: Sequence[LabelledPair], data_sets: set[str]) -> dict[str, Any]:
-    """Compute what needs no method: the bound on p, the collapsing cloud, sizes of the starts."""
+    """Return facts that need no method: the bound on p, the collapsing cloud, sizes of starts."""
     return {'minimal_p': {str(k): [minimal_p(k, d) for d in MINIMAL_P_DIMENSIONS]
                           for k in MINIMAL_P},
             'cloud': collapsing_cloud(), 'smallest_set': smallest_sets(pairs),
@@ -186,7 +186,7 @@ def _summary(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
 
 
 def _write(report: Report, args: argparse.Namespace) -> None:
-    """Write the page and, beside it, the ROC curves where there are any."""
+    """Write the page and the plot of the ROC curves, if there are any."""
     if not args.page:
         return
     picture = ''

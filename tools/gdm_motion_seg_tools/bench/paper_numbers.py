@@ -20,7 +20,7 @@ HOPKINS_ALL_FRAMES = {
     'SSC-N (4K, 3)': ((1.00, 0.0), (2.62, 0.22)),
     'REF': ((2.03, 0.0), (5.08, 2.40)),
 }
-"""Mean and median with two and with three motions, of methods that see all frames."""
+"""Mean and median with two and with three motions, of methods that use all frames."""
 
 MINIMAL_P = {2: (5.89, 5.19, 4.50, 3.80, 3.11), 3: (9.33, 8.23, 7.13, 6.03, 4.92),
              4: (11.77, 10.38, 8.99, 7.60, 6.21)}
@@ -65,4 +65,4 @@ NAMES = {
     'gdm-truth': 'started at the true partition',
     'gdm-truth-pixels': 'started at the true partition; pixels',
 }
-"""What the page calls a method."""
+"""Names of the methods on the page."""

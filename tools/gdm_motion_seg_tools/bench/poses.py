@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The calibrated pose of the world against the truth, on rendered scenes."""
+"""Errors of the calibrated pose of the world, on rendered scenes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SCENES = ('static_world', 'small_mover', 'two_movers', 'three_movers', 'planar_m
 """Scenes with a camera that moves and does not zoom; K is known."""
 SIZE, FPS, FRAMES = (640, 480), 30.0, 60
 LEAST_SHIFT = 0.01
-"""Translation in metres below which the direction has no truth worth comparing with."""
+"""Translation in metres below which the direction is not compared."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class PoseError:
 
     rotation: float
     direction: float
-    """NaN where the camera only turned, or where the answer leaves the direction open."""
+    """NaN if the camera only turned, or if the result has no direction."""
     stated_rotation: float
     stated_direction: float
 
@@ -49,7 +49,7 @@ def measure_poses(scenes: Sequence[str] = SCENES, frames: int = FRAMES, seed: in
 
 
 def pose_errors(name: str, frames: int = FRAMES, seed: int = 0) -> Iterator[PoseError | None]:
-    """Run a rendered scene with its calibrated camera; yield an error per pair, None if none."""
+    """Run a rendered scene with its calibration; yields an error per pair, None without a pose."""
     renderer = Renderer(scene_named(name), SIZE, FPS, seed)
     truth = Truth.of_scene(renderer.scene, renderer.camera)
     config = NodeConfig()
@@ -64,7 +64,7 @@ def pose_errors(name: str, frames: int = FRAMES, seed: int = 0) -> Iterator[Pose
 
 
 def pose_error(result: FrameResult, truth: Truth, camera: FloatArray) -> PoseError | None:
-    """Compare the pose of the world with the truth; None where there is no pose."""
+    """Compare the pose of the world with the ground truth; None if there is no pose."""
     pose = None if result.world is None else motion_pose(
         result.world, result.correspondences, camera)
     if pose is None:
@@ -78,7 +78,7 @@ def pose_error(result: FrameResult, truth: Truth, camera: FloatArray) -> PoseErr
 
 
 def summarise_poses(errors: Sequence[PoseError | None]) -> dict[str, float]:
-    """Return medians and 90th percentiles, and for how many pairs there was a pose."""
+    """Return medians and 90th percentiles, and the share of pairs with a pose."""
     known = [error for error in errors if error is not None]
     directed = [error for error in known if np.isfinite(error.direction)]
     summary = {'pose_pairs': float(len(errors)), 'pose_share': len(known) / max(1, len(errors)),

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The RAS data, where the user has a copy of it: the paper's figures with outliers."""
+"""The RAS data, if the user has a copy: the figures of the paper with outliers."""
 
 from gdm_motion_seg_tools.bench.adelaide import measure, summarise
 from gdm_motion_seg_tools.bench.benchmark import Benchmark

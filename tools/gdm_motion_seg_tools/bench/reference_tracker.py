@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-A plain tracker whose time is the unit of others: 500 corners, Lucas-Kanade in windows of 13.
+A plain tracker whose time is the unit of other times: 500 corners, Lucas-Kanade, windows of 13.
 
 Times in benchmarks are given as multiples of its time in the same run (``..._over_t500``), so that
 figures from different machines can be compared.
@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 TRACKS, WINDOW, LEVELS, ITERATIONS = 500, 13, 3, 12
 BACK_PX = 0.4
-"""Largest distance between a track and where it is found on the way back."""
+"""Largest forward-backward distance in pixels."""
 DISTANCE = 0.012
 """Distance between corners, as a share of the longer side."""
 QUALITY = 0.005
 """Weakest corner, as a share of the strongest."""
 BANDS = 4
-"""Corners are searched in one of so many bands per frame."""
+"""Number of bands of the image; corners are searched in one band per frame."""
 SIDE = 640
 """Longer side of the image in which corners are searched."""
 
@@ -29,7 +29,7 @@ Points = npt.NDArray[np.float32]
 
 
 class ReferenceTracker:
-    """Follows corners from frame to frame, forward and backward, and finds new ones."""
+    """Tracks corners from frame to frame, with a forward-backward check, and adds new ones."""
 
     def __init__(self) -> None:
         """Begin without tracks."""
@@ -38,7 +38,7 @@ class ReferenceTracker:
         self._band = 0
 
     def track(self, grey: Grey) -> Points:
-        """Take the next frame; return the tracks in it."""
+        """Track into the next frame; returns the tracks."""
         if self._grey is not None and len(self._points):
             self._points = _followed(self._grey, grey, self._points)
         self._points = np.concatenate((self._points, self._corners(grey)))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Footage that is rendered: a still camera, static scenes, large movers; every pixel has truth."""
+"""Rendered footage: a still camera, static scenes, large movers; every pixel has ground truth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ STILL_CAMERA, STATIC, LARGE = 'still_camera', ('driving', 'turning', 'zooming', 
     'bus', 'leader', 'big2')
 FRAMES = {STILL_CAMERA: 144} | dict.fromkeys(STATIC, 90) | dict.fromkeys(LARGE, 120)
 LEAST = 5
-"""Keypoints of a body below which a frame says nothing about it."""
+"""Smallest number of keypoints of a body that is counted in a frame."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One answer and the truth about its keypoints."""
+    """One result and the ground truth of its keypoints."""
 
     result: FrameResult
     truth: IntArray
@@ -53,7 +53,7 @@ def play(name: str, seed: int = 0) -> tuple[list[Scored], Truth]:
 
 
 def found_in(scored: Scored) -> Iterator[tuple[int, bool]]:
-    """Yield each body that moves in a frame, and whether most of its keypoints are in one body."""
+    """Yield each moving body of a frame, and whether most of its keypoints are in one body."""
     for body in np.unique(scored.truth[scored.truth > 0]).tolist():
         ids = scored.result.labels[scored.truth == body]
         if len(ids) >= LEAST:
@@ -75,7 +75,7 @@ def still_camera() -> dict[str, float]:
 
 
 def moving_share(answers: list[Scored]) -> float:
-    """Return the share of the static keypoints that are said to move."""
+    """Return the share of the static keypoints that are reported to move."""
     said = np.concatenate([a.result.moving[a.truth == 0] > 0.5 for a in answers])
     return float(said.mean())
 

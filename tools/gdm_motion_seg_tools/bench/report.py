@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one shape of every measurement: JSON, CSV, and a table on the screen."""
+"""The report of every measurement, as JSON, CSV and printed table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,19 +23,19 @@ Report = dict[str, Any]
 """``{'benchmark': str, 'summary': {method: {key: number}}, 'rows': [{key: value}]}``."""
 
 HIGHER_IS_BETTER = ('k_right', 'tpr', 'reached_truth', 'moving_', 'found_', 'near_outliers_found')
-"""How the keys begin of which more is better; of all others less is."""
+"""Prefixes of keys of which more is better; of all others less is better."""
 WIDTH_WITHOUT_TERMINAL = 160
 
 
 def make_report(benchmark: str, summary: Mapping[str, Mapping[str, float]],
                 rows: Sequence[Mapping[str, Any]]) -> Report:
-    """Put a measurement into its shape."""
+    """Return the report of a measurement."""
     return {'benchmark': benchmark, 'summary': {m: dict(s) for m, s in summary.items()},
             'rows': [dict(row) for row in rows]}
 
 
 def write_json(report: Report, path: Path) -> None:
-    """Write the report, or print it if the path is ``-``; NaN, which JSON lacks, becomes null."""
+    """Write the report, or print it if the path is ``-``; NaN becomes null."""
     text = json.dumps(_without_nan(report), indent=1, allow_nan=False) + '\n'
     if str(path) == '-':
         sys.stdout.write(text)
@@ -44,13 +44,13 @@ def write_json(report: Report, path: Path) -> None:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file, completely or not at all."""
     with _whole_file(path) as file:
         file.write_text(text, encoding='utf-8')
 
 
 def write_csv(report: Report, path: Path) -> None:
-    """Write the rows, a column for every key; lists (the ROC curves) stay in the JSON."""
+    """Write the rows with a column per key, without lists (the ROC curves)."""
     rows = report['rows']
     columns = list(dict.fromkeys(key for row in rows for key, value in row.items()
                                  if not isinstance(value, (list, dict))))
@@ -61,7 +61,7 @@ def write_csv(report: Report, path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, before the hours of work that would fill it."""
+    """Raise InputError if a file cannot be written, before the measurement."""
     if str(path) == '-':
         return
     with _whole_file(path.with_name(path.name + '.try')) as trial:
@@ -73,7 +73,7 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[Path]:
-    """Yield a name that becomes the file when all of it is written; a problem is a sentence."""
+    """Yield a temporary path that is renamed at the end; raises InputError on problems."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with output_file(path, overwrite=True) as file:
@@ -85,9 +85,9 @@ def _whole_file(path: Path) -> Iterator[Path]:
 def print_table(report: Report, console: Console | None = None, headline: Sequence[str] = (),
                 notes: Mapping[str, str] | None = None, ranked: Sequence[str] = ()) -> None:
     """
-    Print the summary, a method a row, in as many tables as the width asks for.
+    Print the summary, one method per row, in as many tables as the width requires.
 
-    The best of each column among the ranked methods is marked, whoever it is.
+    The best value of each column among the ranked methods is marked.
     """
     console = console or Console(
         width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)

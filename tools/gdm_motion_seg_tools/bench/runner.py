@@ -33,7 +33,7 @@ from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 _ONE_THREAD = dict.fromkeys((
     'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'NUMBA_NUM_THREADS',
     'OPENCV_FOR_THREADS_NUM', 'VECLIB_MAXIMUM_THREADS'), '1')
-"""A worker a core is enough; threads inside would only get into each other's way."""
+"""Environment of the workers: one worker per core, one thread each."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class Task:
 
     @property
     def key(self) -> str:
-        """Name the task, for the cache."""
+        """Return the key of the task in the cache."""
         return f'{self.method}|{self.pair.name}|{self.mode}|{self.seed}'
 
 
 def run_tasks(tasks: Sequence[Task], jobs: int, cache_file: Path | None = None,
               console: Console | None = None) -> list[Row]:
-    """Run every task that the cache file does not know yet; returns rows in the tasks' order."""
+    """Run every task that is not in the cache; returns rows in the order of the tasks."""
     states = _states(tasks)
     with RowCache(cache_file) as cache:
         rows = {task.key: row for task in tasks
@@ -71,7 +71,7 @@ def run_tasks(tasks: Sequence[Task], jobs: int, cache_file: Path | None = None,
 
 
 def run_task(task: Task) -> Row:
-    """Run one task here and measure it; a method that fails has called every point an outlier."""
+    """Run one task and measure it; if a method fails, every point is an outlier."""
     method, benchmark = METHODS[task.method], BENCHMARKS[task.benchmark]
     pair = task.pair.only_background() if task.mode == STATIC else task.pair
     n_motions = pair.n_motions if task.mode == GIVEN else 0
@@ -82,7 +82,7 @@ def run_task(task: Task) -> Row:
         prediction = _checked(method.segment(pair, n_motions, np.random.default_rng(seed)), pair)
     except MissingDependencyError:
         raise
-    except Exception as error:  # whatever goes wrong in a peer must not end the run of the others
+    except Exception as error:  # an error of a method must not end the run of the others
         failure = f'{type(error).__name__}: {error}'
         prediction = Prediction(np.full(len(pair), -1, np.int64))
     seconds = time.perf_counter() - start
@@ -95,13 +95,13 @@ def run_task(task: Task) -> Row:
 def _checked(prediction: Prediction, pair: LabelledPair) -> Prediction:
     labels = np.asarray(prediction.labels)
     if labels.shape != (len(pair),) or labels.dtype.kind not in 'iu' or labels.min(initial=0) < -1:
-        raise ValueError(f'the labels are no {len(pair)} whole numbers from -1')
+        raise ValueError(f'the labels are not {len(pair)} integers of at least -1')
     return prediction
 
 
 def plan(benchmark: str, methods: Sequence[str], pairs: Sequence[LabelledPair], seeds: int,
          ) -> list[Task]:
-    """List the tasks: seeds outermost, so that a run cut short has seen every pair."""
+    """Return the tasks, with seeds outermost, so that an interrupted run covers every pair."""
     return [Task(benchmark, name, pair, mode, seed)
             for seed in range(seeds) for name in methods
             for mode in BENCHMARKS[benchmark].modes if mode == GIVEN or METHODS[name].finds_k
@@ -109,7 +109,7 @@ def plan(benchmark: str, methods: Sequence[str], pairs: Sequence[LabelledPair], 
 
 
 def _states(tasks: Sequence[Task]) -> dict[str, str]:
-    """Digest what decides each task's row: its data, and the code of method and benchmark."""
+    """Return a digest of data and code for each task."""
     prints = {name: fingerprint(METHODS[name], BENCHMARKS[tasks[0].benchmark])
               for name in {task.method for task in tasks}}
     digests = {id(task.pair): '' for task in tasks}
@@ -139,26 +139,26 @@ _warm: set[str] = set()
 
 
 def _warm_run(task: Task) -> Row:
-    """Run a task in a process that has compiled and loaded what its method needs."""
+    """Run a task after a first run that compiles and loads."""
     method = METHODS[task.method]
     if method.warm_up and task.method not in _warm:
         _warm.add(task.method)
         scene = make_scene(Scene(n_points=90, n_motions=3, outliers=0.1), np.random.default_rng(0))
         for n_motions in (2, 3, 0) if method.finds_k else (2, 3):
-            with suppress(Exception):  # the runs that count will tell
+            with suppress(Exception):  # the measured run reports the error
                 method.segment(scene, n_motions, np.random.default_rng(0))
     return run_task(task)
 
 
 def _start_worker() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     cv2.setNumThreads(1)
     numba.set_num_threads(1)
 
 
 @contextmanager
 def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Set environment variables that only matter to processes started inside."""
+    """Set environment variables for child processes."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What masks do for structure from motion: COLMAP on rendered scenes with large movers.
+Effect of masks on structure from motion: COLMAP on rendered scenes with large movers.
 
 Every sixth frame is reconstructed (SIFT, sequential matching, incremental mapping, known pinhole)
 without masks, with the true masks and with ours. The camera's path is aligned with the true one by
@@ -36,11 +36,11 @@ from gdm_motion_seg_tools.synth.scenes import scene_named
 SCENES = ('bus', 'leader', 'big2', 'two_movers')
 EMPTY_SCENE = 'static_world'
 FRAMES, STEP = 170, 6
-"""Frames of a scene, and how many of them there are for each one that is reconstructed."""
+"""Number of frames of a scene, and the step between reconstructed frames."""
 SIZE = 640, 480
 NONE, TRUE, OURS = 'none', 'true', 'ours'
 FAILED_ATE = 100.0
-"""Error of a path of which fewer than half of the images were registered."""
+"""Error of a path if fewer than half of the images were registered."""
 
 FloatArray = npt.NDArray[np.float64]
 Image = npt.NDArray[np.uint8]
@@ -57,7 +57,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """What COLMAP makes of the key frames."""
+    """The reconstruction of COLMAP."""
 
     poses: dict[int, FloatArray]
     """(4, 4) pose of the camera in the model, by key frame."""
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> Report:
     """
     Reconstruct every scene with every kind of mask.
 
-    --seeds says with how many textures, --pairs which scenes, --methods which of the kinds.
+    --seeds is the number of textures, --pairs selects scenes, --methods kinds of masks.
     """
     colmap = _colmap()
     kinds = [k for k in (OURS, NONE, TRUE) if not args.methods or k in args.methods.split(',')]
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def record(name: str, seed: int, config: NodeConfig) -> Recording:
-    """Render a scene, run the pipeline over all of its frames and keep every sixth."""
+    """Render a scene, run the pipeline on all frames and keep every sixth."""
     renderer = Renderer(scene_named(name), SIZE, 30.0, seed)
     pipeline = MotionPipeline(config, config.seed)
     recording = RecordingMasks(config, config.seed)
@@ -115,7 +115,7 @@ def record(name: str, seed: int, config: NodeConfig) -> Recording:
 
 def reconstruct(colmap: Any, frames: Sequence[RenderedFrame], masks: Sequence[Image]
                 ) -> Reconstruction:
-    """Run COLMAP on images and masks; the largest model counts."""
+    """Run COLMAP on images and masks; returns the largest model."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         for part in ('images', 'masks', 'model'):
@@ -124,7 +124,7 @@ def reconstruct(colmap: Any, frames: Sequence[RenderedFrame], masks: Sequence[Im
             write_image(folder / 'images' / f'{i:04d}.png', frame.image)
             write_image(folder / 'masks' / f'{i:04d}.png.png', mask)
         matrix = frames[0].camera
-        # Our pixels have their centres at whole numbers, COLMAP's at halves.
+        # Pixel centres are at integers here, and at half-integers in COLMAP.
         pinhole = (matrix[0, 0], matrix[1, 1], matrix[0, 2] + 0.5, matrix[1, 2] + 0.5)
         reader = colmap.ImageReaderOptions(
             camera_model='PINHOLE', camera_params=','.join(f'{v:.6f}' for v in pinhole),
@@ -182,7 +182,7 @@ def measure(model: Reconstruction, frames: Sequence[RenderedFrame]) -> Row:
 
 
 def similarity(source: FloatArray, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Return scale, rotation and translation that align points best (Umeyama, 1991)."""
+    """Return the scale, rotation and translation of the best alignment (Umeyama, 1991)."""
     a, b = source - source.mean(axis=0), target - target.mean(axis=0)
     u, s, vt = np.linalg.svd(b.T @ a)
     flip = np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))])

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The node for a long time: looping bags at twice the real rate, with faults at random.
+Soak test of the node: looping bags at twice the real rate, with random faults.
 
 Two nodes run at once, one on raw and one on compressed images. Faults are bad messages, changes of
 settings, transitions of the life cycle, and listeners that are killed. After each fault the last
-answer is held against the truth; the next fault comes when it is right, or after a time.
+result is compared with the ground truth; the next fault comes when it is right, or after a
+timeout.
 """
 
 import argparse
@@ -37,21 +38,21 @@ from gdm_motion_seg_tools.synth.truth import Truth
 OPTIONS = {name: SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0,
                               compressed=name == 'compressed')
            for name in ('raw', 'compressed')}
-"""Transport to the scene that is played."""
+"""Scene by transport."""
 RATE = 2.0
 SEED = 0
 RIGHT = 0.9
-"""Share of right labels from which an answer is right."""
+"""Smallest share of right labels of a right result."""
 LABELLED = 0.5
-"""Share of labelled keypoints from which it is one."""
+"""Smallest share of labelled keypoints of a result."""
 START_S = 180.0
 SAMPLE_S = 1.0
 WINDOW_S = 10.0
-"""Memory is the median over so long: a large image that is at work does not count as a leak."""
+"""Time over which the median of memory is taken, so that a large image is not a leak."""
 FIRST_S = 60.0
-"""Memory may grow for so long: libraries fill their pools."""
+"""Time in which memory may grow, because libraries fill their pools."""
 KEEP = 2000
-"""Messages of a node that are kept; more than come between two faults."""
+"""Number of messages of a node that are kept; more than come between two faults."""
 MIB = 2.0 ** 20
 
 
@@ -62,10 +63,10 @@ class Sample:
     at: float
     rss_mb: float
     private_mb: float
-    """Without what it shares with others: libraries, and the shared memory of the cameras."""
+    """Private memory, without libraries and the shared memory of the cameras."""
     threads: int
     load: float = 0.0
-    """Load of the machine: processes that want to run, mean of a minute."""
+    """Load average of the machine over a minute."""
 
 
 class Camera:
@@ -117,7 +118,7 @@ class Camera:
         self.recorder.close()
 
     def wait(self) -> None:
-        """Wait until the node listens and is heard."""
+        """Wait until the node has subscribed and its publishers are discovered."""
         if not (self.player.wait_for_subscribers(START_S)
                 and self.recorder.wait_for_publishers(START_S)):
             raise GdmMotionSegError(f'the node did not start: {self.node.output()[-500:]}')
@@ -128,13 +129,13 @@ class Camera:
         self._thread.start()
 
     def stop(self) -> None:
-        """Play no more."""
+        """Stop playing."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def look(self) -> bool:
-        """Take a sample of the process and judge what came after faults; False if it died."""
+        """Sample the process and evaluate finished aftermaths; False if it died."""
         try:
             process = psutil.Process(self.node.process.pid)
             memory = process.memory_info()
@@ -151,7 +152,7 @@ class Camera:
             self.rows.append(self._row(aftermath))
 
     def counts(self) -> dict[str, int]:
-        """Return what the node itself counted, by its last diagnostics."""
+        """Return the counters in the last diagnostics of the node."""
         from gdm_motion_seg_tools.ros.record import DIAGNOSTICS
         values: dict[str, str] = {}
         for message in self.recorder.messages(DIAGNOSTICS):
@@ -165,7 +166,7 @@ class Camera:
         return bool(row['answered']), bool(row['right'])
 
     def _row(self, aftermath: Aftermath) -> Row:
-        """Count the answers to the good frames after a fault, and score the last of them."""
+        """Count the results of the good frames after a fault, and score the last one."""
         answers = self._answers(aftermath)
         motions = {stamp_of(cloud.header): rows_from_cloud(cloud)
                    for cloud in self._clouds(self._motions, aftermath)}
@@ -182,7 +183,7 @@ class Camera:
                 'threads': self.samples[-1].threads}
 
     def _answers(self, aftermath: Aftermath) -> dict[int, Any]:
-        """Return the keypoints of the good frames; an empty cloud (no pair yet) is no answer."""
+        """Return the keypoints of the good frames, without empty clouds (no pair yet)."""
         return {stamp_of(cloud.header): cloud for cloud in self._clouds(self._keypoints, aftermath)
                 if cloud.width and stamp_of(cloud.header) in aftermath.stamps}
 
@@ -203,12 +204,12 @@ class Camera:
 
 
 def run(args: argparse.Namespace) -> Report:
-    """Play for some minutes and report memory, threads, answers and crashes."""
+    """Play for some minutes and report memory, threads, results and crashes."""
     try:
         from gdm_motion_seg_tools.ros.session import Session
     except ImportError as error:
         raise MissingDependencyError(
-            f'the soak needs ROS 2 ({error}): source its set-up, or '
+            f'the soak needs ROS 2 ({error}): source its setup file, or '
             "pip install 'gdm_motion_seg[jazzy]'") from None
     with TemporaryDirectory() as folder, Session() as session, ExitStack() as stack:
         cameras = [stack.enter_context(Camera(session, Path(folder), transport))
@@ -248,7 +249,7 @@ def soak(cameras: Sequence[Camera], seconds: float) -> None:
 
 def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
               start: float) -> dict[str, float]:
-    """Put figures to the promises; memory and threads are those of the node that did worst."""
+    """Return the figures; memory and threads are those of the worst node."""
     memory = np.array([[_memory(own, start, min(FIRST_S, (own[-1].at - start) / 2)),
                         _memory(own, start, own[-1].at - start)] for own in samples])
     growth = memory[:, 1] - memory[:, 0]
@@ -273,7 +274,7 @@ def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
 
 
 def _memory(samples: Sequence[Sample], start: float, until: float) -> tuple[float, float]:
-    """Return the medians over the last seconds before a time: all memory, and the private."""
+    """Return the medians of total and private memory over the last seconds before a time."""
     recent = [s for s in samples if until - WINDOW_S < s.at - start <= until] or samples[-1:]
     return (float(np.median([s.rss_mb for s in recent])),
             float(np.median([s.private_mb for s in recent])))

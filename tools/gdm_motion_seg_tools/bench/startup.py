@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Measure what a new user waits for: compilation, silence on the terminal, and a warm call.
+Start-up times: compilation, time without output on the terminal, and a warm call.
 
-Every figure is of the real command in a process of its own, on a terminal (a pty), with a folder
-for compiled code that is empty at the beginning. Seconds of ``..._cpu_s`` are processor time of
-that process and its children, the start of Python and all imports included. ``silent_s`` is
-wall-clock time, so a busy machine raises it.
+Every figure is of the command in a child process, on a terminal (a pty), with a cache of compiled
+code that is empty at the beginning. ``..._cpu_s`` is processor time of that process and its
+children, including the start of Python and all imports. ``silent_s`` is wall-clock time, so a busy
+machine increases it.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from gdm_motion_seg_tools.synth import Renderer, scene_named
 SCENE, FRAMES = 'two_movers', (0, 5)
 SIZE = (640, 480)
 WARM_CALLS = 3
-"""Warm calls, of which the median counts."""
+"""Number of warm calls, of which the median is reported."""
 COMMAND = (sys.executable, '-m', 'gdm_motion_seg')
 
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> Report:
 
 
 def measure(folder: Path) -> tuple[list[tuple[str, Call]], int]:
-    """Make all calls; also returns how many functions ``compile`` has missed."""
+    """Make all calls; also returns the number of functions that ``compile`` has missed."""
     older, newer = render_pair(folder)
     segment = ('segment', str(older), str(newer), '--out', str(folder / 'out.png'), '--overwrite')
     calls = [('first segment', call(segment, folder / 'first')),
@@ -82,12 +82,12 @@ def render_pair(folder: Path) -> tuple[Path, Path]:
 
 
 def compiled_functions(cache: Path) -> int:
-    """Count the files of machine code in a cache."""
+    """Return the number of files of machine code in a cache."""
     return sum(1 for _ in cache.rglob('*.nbc'))
 
 
 def call(words: tuple[str, ...], cache: Path) -> Call:
-    """Run a command of the package with a folder for compiled code."""
+    """Run a command of the package with a cache folder."""
     cache.mkdir(exist_ok=True)
     return on_terminal((*COMMAND, *words), {**os.environ, 'NUMBA_CACHE_DIR': str(cache)})
 
@@ -116,7 +116,7 @@ def on_terminal(words: tuple[str, ...], environment: Mapping[str, str]) -> Call:
 
 
 def _read(leader: int) -> bytes:
-    """Read what is there; nothing once the other end is closed."""
+    """Read available bytes; empty if the other end is closed."""
     try:
         return os.read(leader, 65536)
     except OSError:

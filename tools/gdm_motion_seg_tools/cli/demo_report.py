@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the demo says about a rendered bag and one of answers: a score and pictures."""
+"""Score and pictures of the demo, from the rendered bag and the bag of results."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ OVERLAY = f'{NAMESPACE}/debug_image/compressed'
 
 
 def score_answers(answers: Path, truth: Truth) -> Score:
-    """Score the keypoints of a bag of answers; pairs are told by the time between their frames."""
+    """Score the keypoints of a bag of results; ``dt`` identifies the older frame of a pair."""
     scorer = Scorer(truth)
     older: dict[int, int] = {}
     keypoints: dict[int, Any] = {}
@@ -49,7 +49,7 @@ def score_answers(answers: Path, truth: Truth) -> Score:
 
 
 def overlays(answers: Path) -> Iterator[tuple[int, Image]]:
-    """Yield stamp and picture of each overlay in a bag of answers, in the order of stamps."""
+    """Yield stamp and picture of each overlay in a bag of results, in the order of stamps."""
     with BagReader(answers) as bag:
         found = {stamp_of(message.header): message for _, _, message in bag.messages(OVERLAY)}
     for stamp in sorted(found):
@@ -57,7 +57,7 @@ def overlays(answers: Path) -> Iterator[tuple[int, Image]]:
 
 
 def moments(answers: Path, truth: Truth, size: tuple[int, int]) -> list[Moment]:
-    """Return a moment for each frame of the video: where none was answered, the next answer."""
+    """Return a moment for each frame of the video; a frame without a result gets the next one."""
     found: dict[int, dict[str, Rows]] = {}
     with BagReader(answers) as bag:
         for topic, _, message in bag.messages(KEYPOINTS, MOTIONS):
@@ -76,14 +76,14 @@ def moments(answers: Path, truth: Truth, size: tuple[int, int]) -> list[Moment]:
 
 
 def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: float) -> None:
-    """Write the overlays as a video, and some of them, spread over the run, as one picture."""
+    """Write the overlays as a video, and some of them as a contact sheet."""
     stamps = [frame.stamp for frame in truth.frames]
     chosen = {stamps[round(i)] for i in np.linspace(0.12, 0.98, 6) * (len(stamps) - 1)}
     tiles: list[Image] = []
     waiting = iter(stamps)
     writer = VideoWriter(video, fps)
     for stamp, picture in overlays(answers):
-        # A frame that the node passed over leaves the last answer on the screen.
+        # For a frame that the node dropped, the last overlay is repeated.
         for due in waiting:
             writer.write(picture)
             if due in chosen:
@@ -92,7 +92,7 @@ def write_pictures(answers: Path, truth: Truth, video: Path, sheet: Path, fps: f
                 break
     writer.close()
     if not tiles:
-        raise InputError('the node published no overlay, so there is nothing to show')
+        raise InputError('the node published no overlay')
     while len(tiles) % 3:
         tiles.append(np.zeros_like(tiles[0]))
     rows = [np.hstack(tiles[i:i + 3]) for i in range(0, len(tiles), 3)]

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f'one of {", ".join(SCENE_NAMES)} (default: {default.scene}); with '
                         '--masks also several, separated by commas')
     parser.add_argument('--masks', action='store_true',
-                        help='write a folder of images and masks in the layout of DAVIS, no bag')
+                        help='write images and masks in the layout of DAVIS instead of a bag')
     parser.add_argument('--frames', type=count, default=default.n_frames, metavar='N',
                         help=f'number of frames (default: {default.n_frames})')
     parser.add_argument('--size', type=image_size, default=default.size, metavar='WxH',
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help=f'format of the bag (default: {default.storage})')
     parser.add_argument('--compressed', action='store_true', help='store the images as JPEG')
     parser.add_argument('--gap', type=count, default=default.gap, metavar='N',
-                        help='frames between the pairs whose motions the truth lists (default: 5)')
+                        help='gap in frames of the pairs whose motions are listed (default: 5)')
     add_overwrite_argument(parser)
 
 
@@ -59,7 +59,7 @@ def scenes(text: str) -> list[str]:
 def run(args: argparse.Namespace) -> int:
     """Render the scenes."""
     if len(args.scene) > 1 and not args.masks:
-        raise InputError(f'a bag holds one scene, got {len(args.scene)}; --masks takes several')
+        raise InputError(f'a bag has one scene, got {len(args.scene)}; use --masks for several')
     total, done = len(args.scene) * args.frames, 0
     with output_folder(args.out, args.overwrite, make=args.masks) as folder, \
             console.progress_bar(f'rendering {", ".join(args.scene)}', total) as advance:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
         console.screen.print(f'{args.out}: {args.frames} frames of "{name}"\n'
                              f'{scene_named(name).description}', highlight=False, soft_wrap=True)
     if not args.masks:
-        console.screen.print(f'The truth is in {args.out / FOLDER}', highlight=False,
+        console.screen.print(f'The ground truth is in {args.out / FOLDER}', highlight=False,
                              soft_wrap=True)
     return 0
 

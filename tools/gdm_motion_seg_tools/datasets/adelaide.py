@@ -17,9 +17,9 @@ def read_adelaide(folder: str | Path) -> Iterator[LabelledPair]:
         contents = read_mat(path)
         data = field(path, contents, 'data')
         if data.ndim != 2 or data.shape[0] != 6:
-            raise InputError(f'{path} must hold data of the shape 6 x N, got {data.shape}')
+            raise InputError(f'{path} must contain data of the shape 6 x N, got {data.shape}')
         image = field(path, contents, 'img1')
         if image.ndim < 2:
-            raise InputError(f'{path} must hold an image in img1, got the shape {image.shape}')
+            raise InputError(f'{path} must contain an image in img1, got the shape {image.shape}')
         yield make_pair(path.stem, data[:2].T, data[3:5].T, (image.shape[1], image.shape[0]),
                         field(path, contents, 'label'))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Real footage with truth: KT3DMoSeg clips (labelled tracks) and DAVIS-style folders (masks).
+Real footage with ground truth: KT3DMoSeg clips (labelled tracks) and DAVIS-style folders (masks).
 
-A DAVIS-style folder holds ``JPEGImages/<sequence>/*`` and ``Annotations/<sequence>/*.png`` with
-255 where the moving object is. A clip that a user labels is one more sequence.
+A DAVIS-style folder contains ``JPEGImages/<sequence>/*`` and ``Annotations/<sequence>/*.png`` with
+255 where the moving object is. Users can add labelled clips as sequences.
 """
 
 from abc import ABC, abstractmethod
@@ -26,14 +26,14 @@ from gdm_motion_seg_tools.datasets.pair import files_in
 Image = npt.NDArray[np.uint8]
 
 UNKNOWN = -9
-"""Truth of a keypoint that no label speaks of."""
+"""True label of a keypoint without ground truth."""
 KITTI_FPS, DAVIS_FPS = 10.0, 24.0
 NEAR_PX, FAR_PX = 6.0, 20.0
-"""A labelled track is near, or far but with a displacement that agrees."""
+"""Distances in pixels to a labelled track: near, or farther with an equal displacement."""
 AGREE_PX, AGREE_SHARE = 1.5, 0.05
-"""Displacements agree within so many pixels, or this share of their length."""
+"""Displacements are equal within this many pixels, or this share of their length."""
 BORDER = np.ones((7, 7), np.uint8)
-"""Leaves out 3 px at the border of a mask."""
+"""Width in pixels of the border of a mask that is excluded."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class FootageFrame:
 
 
 class Clip(ABC):
-    """Frames with the truth about keypoints."""
+    """Frames with the ground truth of keypoints."""
 
     def __init__(self, name: str, files: list[Path], fps: float) -> None:
-        """Name the clip and its images."""
+        """Set the name of the clip and its images."""
         self.name, self.files, self.fps = name, files, fps
 
     def stamp(self, index: int) -> int:
@@ -57,7 +57,7 @@ class Clip(ABC):
         return round((index + 1) / self.fps * 1e9)
 
     def __iter__(self) -> Iterator[FootageFrame]:
-        """Read the frames one after the other."""
+        """Yield the frames."""
         for index, file in enumerate(self.files):
             image = cv2.imread(str(file), cv2.IMREAD_COLOR)
             if image is None:
@@ -73,7 +73,7 @@ class KittiClip(Clip):
     """A clip with labelled tracks."""
 
     def __init__(self, path: Path) -> None:
-        """Read the tracks; the frames lie in ``frames/<clip>``."""
+        """Read the tracks; the frames are in ``frames/<clip>``."""
         tracks, seen, labels = read_clip(path)
         # (F, P, 2), (F, P); the world is 0.
         self._tracks = np.transpose(tracks[:2], (2, 1, 0)).astype(float)
@@ -88,7 +88,7 @@ class KittiClip(Clip):
         return np.bincount(self._labels[both], minlength=int(self._labels.max()) + 1)
 
     def truth(self, older: int, newer: int, pair: Correspondences) -> IntArray:
-        """Return the label of the tracks that lie near and move alike."""
+        """Return the label of labelled tracks that are near and have an equal displacement."""
         both = np.flatnonzero(self._seen[older] & self._seen[newer])
         found = np.full(len(pair), UNKNOWN)
         if not len(both) or not len(pair):
@@ -117,10 +117,10 @@ class MaskClip(Clip):
     """A clip with a mask of the moving object for every frame."""
 
     def __init__(self, images: Path, masks: Path, fps: float = DAVIS_FPS) -> None:
-        """Take the images and the masks of one sequence."""
+        """Set the images and the masks of one sequence."""
         files = sorted(file for pattern in ('*.jpg', '*.png') for file in images.glob(pattern))
         if not files:
-            raise InputError(f'{images} holds no image')
+            raise InputError(f'{images} contains no image')
         super().__init__(images.name, files, fps)
         self._masks = masks
 
@@ -142,7 +142,7 @@ class MaskClip(Clip):
 
 
 def read_footage(folder: Path) -> list[Clip]:
-    """Read what a folder holds: KT3DMoSeg clips, DAVIS-style sequences, or both below it."""
+    """Return the clips of a folder: KT3DMoSeg clips, DAVIS-style sequences, or both."""
     clips: list[Clip] = []
     for place in (folder, *sorted(p for p in folder.glob('*') if p.is_dir())):
         if (place / 'frames').is_dir():
@@ -151,6 +151,6 @@ def read_footage(folder: Path) -> list[Clip]:
             clips += [MaskClip(images, place / 'Annotations' / images.name)
                       for images in sorted((place / 'JPEGImages').iterdir()) if images.is_dir()]
     if not clips:
-        raise InputError(f'{folder} holds no footage: neither KT3DMoSeg clips with frames/ nor '
+        raise InputError(f'{folder} contains no footage: neither KT3DMoSeg clips with frames/ nor '
                          'JPEGImages/ with Annotations/')
     return clips

@@ -4,7 +4,7 @@
 """
 Hopkins155 (Tron, Vidal, CVPR 2007): 120 sequences with two motions, 35 with three.
 
-The pair is the paper's: the first and the last frame. There are no outliers.
+A pair consists of the first and the last frame, as in the paper. There are no outliers.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def read_hopkins155(folder: str | Path) -> Iterator[LabelledPair]:
         contents = read_mat(path)
         tracks = field(path, contents, 'y')
         if tracks.ndim != 3 or tracks.shape[0] != 3 or tracks.shape[2] < 2:
-            raise InputError(f'{path} must hold y of the shape 3 x P x F, got {tracks.shape}')
+            raise InputError(f'{path} must contain y of the shape 3 x P x F, got {tracks.shape}')
         name = path.name.removesuffix('_truth.mat')
         size = number(path, contents, 'width'), number(path, contents, 'height')
         yield make_pair(name, tracks[:2, :, 0].T, tracks[:2, :, -1].T, size,
@@ -33,7 +33,7 @@ def read_hopkins155(folder: str | Path) -> Iterator[LabelledPair]:
 
 
 def category(name: str) -> str:
-    """Tell the category of a sequence from its name."""
+    """Return the category of a sequence, from its name."""
     if name[0].isdigit() or name.startswith('three-cars'):
         return 'checkerboard'
     if name.startswith(('cars', 'truck', 'kanatani1', 'kanatani2')):

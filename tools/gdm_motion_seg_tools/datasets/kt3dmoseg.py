@@ -4,8 +4,8 @@
 """
 KT3DMoSeg (Xu et al., CVPR 2018): 11 clips of KITTI with labelled tracks that come and go.
 
-The static world is label 1 in every clip. It is always the most widely spread over the image, but
-not always the largest: in Seq095_Clip01 a lorry that fills much of the image holds more points.
+The static world is label 1 in every clip. It always covers the largest part of the image, but does
+not always have the most points: in Seq095_Clip01 a lorry that fills a third of the image has more.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from gdm_motion_seg_tools.datasets.pair import files_in, LabelledPair, make_pair
 
 BACKGROUND = 1
 FRAME_GAP = 4
-"""Frames between the views of a pair: between neighbours one F explains nearly every point."""
+"""Gap of a pair in frames: between adjacent frames one F explains nearly every point."""
 
 
 def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[LabelledPair]:
@@ -38,7 +38,7 @@ def read_kt3dmoseg(folder: str | Path, gap: int = FRAME_GAP) -> Iterator[Labelle
 
 
 def read_clip(path: Path) -> tuple[FloatArray, npt.NDArray[np.bool_], FloatArray]:
-    """Return the tracks (3, P, F), where they are seen (P, F) and their labels (P,)."""
+    """Return the tracks (3, P, F), their visibility (P, F) and their labels (P,)."""
     clip = read_mat(path).get('Data')
     if clip is None:
         raise InputError(f"{path} has no field 'Data'")
@@ -46,7 +46,7 @@ def read_clip(path: Path) -> tuple[FloatArray, npt.NDArray[np.bool_], FloatArray
     seen = field(path, clip, 'visibleSparse').astype(bool)
     labels = field(path, clip, 'GtLabel').ravel()
     if tracks.ndim != 3 or seen.shape != tracks.shape[1:] or labels.shape != seen.shape[:1]:
-        raise InputError(f'{path} has shapes that do not fit: ySparse {tracks.shape}, '
+        raise InputError(f'{path} has inconsistent shapes: ySparse {tracks.shape}, '
                          f'visibleSparse {seen.shape}, GtLabel {labels.shape}')
     return tracks, seen, labels
 

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-MATLAB files (version 5 to 7), read so that a bad one is a sentence.
+Reader of MATLAB files (version 5 to 7) that raises an InputError for a bad file.
 
-Only arrays of real numbers and single structs of them are read, which is all that the data sets
-need. scipy's reader knows more, but some damaged files make it end the process; this one only
-takes bytes that are there.
+It reads arrays of real numbers and structs of them, which is all that the data sets need. scipy's
+reader supports more, but some damaged files crash it; this one never reads beyond the data.
 """
 
 from collections.abc import Iterator
@@ -23,9 +22,9 @@ from gdm_motion_seg.errors import InputError
 ByteOrder = Literal['<', '>']
 
 HEADER = 128
-"""Bytes before the first element."""
+"""Size of the header in bytes."""
 LARGEST_VARIABLE = 2**30
-"""Bytes that a compressed variable may unfold to."""
+"""Largest size of a compressed variable in bytes."""
 # Numbers of the MAT-file format, level 5: types of elements, and classes of arrays.
 _MATRIX, _COMPRESSED = 14, 15
 _STRUCT = 2
@@ -37,7 +36,7 @@ _COMPLEX = 0x0800
 
 
 def read_mat(path: Path) -> dict[str, Any]:
-    """Read the variables of a file: arrays, and structs as dictionaries; others are left out."""
+    """Read the variables of a file: arrays, and structs as dictionaries; others are skipped."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
@@ -60,7 +59,7 @@ def number(path: Path, contents: Any, name: str) -> int:
     """Return one whole number of a file."""
     value = field(path, contents, name)
     if value.size != 1 or not np.isfinite(value).all():
-        raise InputError(f'{path} must hold one number in {name!r} that is finite, got the shape '
+        raise InputError(f'{path} must contain one finite number in {name!r}, got the shape '
                          f'{value.shape}')
     return int(value.item())
 
@@ -69,7 +68,7 @@ def _variables(data: memoryview) -> Iterator[tuple[str, Any]]:
     orders: dict[bytes, ByteOrder] = {b'\0\1IM': '<', b'\1\0MI': '>'}
     order = orders.get(bytes(data[HEADER - 4:HEADER]))
     if order is None:
-        raise ValueError('it has not the header of version 5 to 7')
+        raise ValueError('it does not have the header of version 5 to 7')
     for kind, part in _elements(data[HEADER:], order):
         if kind == _COMPRESSED:
             kind, part = next(_elements(_unfolded(part), order), (0, part))
@@ -78,17 +77,17 @@ def _variables(data: memoryview) -> Iterator[tuple[str, Any]]:
 
 
 def _elements(data: memoryview, order: ByteOrder) -> Iterator[tuple[int, memoryview]]:
-    """Yield type and content of one element after the other."""
+    """Yield type and content of each element."""
     at = 0
     while at + 8 <= len(data):
         kind, size = struct.unpack_from(order + 'II', data, at)
-        if kind >> 16:  # a small one: size and type share four bytes, and the content follows
+        if kind >> 16:  # a small element: size and type share four bytes, and the content follows
             kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
         else:
             start = at + 8
             after = start + size + (0 if kind == _COMPRESSED else -size % 8)
         if start + size > min(after, len(data)):
-            raise ValueError(f'an element is cut short at byte {at}')
+            raise ValueError(f'an element is truncated at byte {at}')
         yield kind, data[start:start + size]
         at = after
 
@@ -97,7 +96,7 @@ def _unfolded(data: memoryview) -> memoryview:
     unfolder = zlib.decompressobj()
     content = unfolder.decompress(data, LARGEST_VARIABLE)
     if unfolder.unconsumed_tail:
-        raise ValueError(f'a variable unfolds to more than {LARGEST_VARIABLE} bytes')
+        raise ValueError(f'a variable expands to more than {LARGEST_VARIABLE} bytes')
     return memoryview(content)
 
 
@@ -128,7 +127,7 @@ def _struct(parts: list[tuple[int, memoryview]], order: ByteOrder) -> dict[str, 
     text = bytes(parts[1][1])
     names = [text[i:i + length[0]].split(b'\0')[0].decode('ascii', 'replace')
              for i in range(0, len(text), length[0])]
-    # Structs in structs are not needed; without them no file can ask for endless depth.
+    # Nested structs are not needed; without them the depth is limited.
     values = [_named_array(part, order, structs=False)[1] if kind == _MATRIX and len(part)
               else None for kind, part in parts[2:]]
     return dict(zip(names, values))

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A pair of views with known labels: what every data set gives."""
+"""A pair of views with known labels, the element of every data set."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 
 OUTLIER = -1
-"""The true label of a point that follows no motion."""
+"""The true label of a point without a motion."""
 
 SMALLEST_MOTION = 8
-"""Points that a true motion needs to be counted in K: fewer do not determine an F linearly."""
+"""Smallest number of points of a motion that counts in K: fewer do not determine an F linearly."""
 
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """Correspondences of two views, and the truth about them."""
+    """Correspondences of two views with ground truth."""
 
     name: str
     """Unique within the data set, for instance ``Seq005_Clip01/000``."""
@@ -35,13 +35,13 @@ class LabelledPair:
     truth: IntArray
     """(N,) true motions 0..K-1, or OUTLIER (-1)."""
     group: str = ''
-    """What the pair belongs to: a category, a clip, a step of a sweep."""
+    """Group of the pair: a category, a clip, or a step of a sweep."""
     background: int | None = None
-    """True label of the static world, where the data set knows it."""
+    """True label of the static world, if known."""
     fundamentals: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
-    """(K, 3, 3) true fundamental matrices, where the data set knows them."""
+    """(K, 3, 3) true fundamental matrices, if known."""
     clean: tuple[FloatArray, FloatArray] | None = None
-    """The points before noise was added, where the data set knows them."""
+    """The points without noise, if known."""
 
     def __len__(self) -> int:
         """Count the points."""
@@ -54,7 +54,7 @@ class LabelledPair:
         return int((counts >= SMALLEST_MOTION).sum()) or int((counts > 0).sum())
 
     def only_background(self) -> 'LabelledPair':
-        """Return the points of the static world alone: nothing in it moves by itself."""
+        """Return the points of the static world only."""
         still = self.truth == self.background
         return LabelledPair(self.name, self.x1[still], self.x2[still], self.image_size,
                             np.zeros(int(still.sum()), np.int64), self.group, 0)
@@ -79,18 +79,18 @@ def make_pair(name: str, x1: npt.ArrayLike, x2: npt.ArrayLike, image_size: tuple
 
 
 def files_in(folder: str | Path, pattern: str, data_set: str) -> list[Path]:
-    """List the files of a data set in order; no folder or no such files is an InputError."""
+    """Return the files of a data set in order; raises InputError if there are none."""
     path = Path(folder)
     if not path.is_dir():
         raise InputError(f'there is no folder {path} to read {data_set} from')
     found = sorted(path.glob(pattern))
     if not found:
-        raise InputError(f'the folder {path} holds no {pattern} of {data_set}')
+        raise InputError(f'the folder {path} contains no {pattern} of {data_set}')
     return found
 
 
 def unique_names(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
-    """Return the pairs as a list, having checked that no name stands for two of them."""
+    """Return the pairs as a list; raises InputError if two have the same name."""
     found = list(pairs)
     names = [pair.name for pair in found]
     twice = {name for name in names if names.count(name) > 1}

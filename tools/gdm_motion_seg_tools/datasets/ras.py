@@ -4,9 +4,9 @@
 """
 A user's copy of the RAS data (Rao et al., IJCV 2010): 13 image pairs, with and without outliers.
 
-The authors' files cannot be had any more, so that their layout is not known here. This reads what
-a copy can be brought into: ``*.mat`` with ``x1`` and ``x2`` (2 x N or 3 x N pixels), ``label``
-(0 for outliers, 1.. for motions) and, if there is one, the image ``img1``.
+The files of the authors are not available any more, so their layout is not known here. This
+reader needs a copy in this layout: ``*.mat`` with ``x1`` and ``x2`` (2 x N or 3 x N pixels),
+``label`` (0 for outliers, 1.. for motions) and, optionally, the image ``img1``.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def read_ras(folder: str | Path) -> Iterator[LabelledPair]:
         first, second = field(path, contents, 'x1'), field(path, contents, 'x2')
         for name, points in (('x1', first), ('x2', second)):
             if points.ndim != 2 or points.shape[0] not in (2, 3):
-                raise InputError(f'{path} must hold {name} of the shape 2 x N or 3 x N, got '
+                raise InputError(f'{path} must contain {name} of the shape 2 x N or 3 x N, got '
                                  f'{points.shape}')
         if 'img1' in contents:
             height, width = field(path, contents, 'img1').shape[:2]

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Rendered geometry: random rigid bodies before a pinhole camera, everything about them known.
+Synthetic correspondences: random rigid bodies in front of a pinhole camera, with ground truth.
 
-A default scene has three motions of equal size and no outliers; each sweep changes one thing of
-it. The first motion is the static world seen by the moving camera, the others are bodies that also
-move by themselves. They are solid: what stands behind them is not seen.
+A default scene has three motions of equal size and no outliers; each sweep changes one property.
+The first motion is the static world seen by the moving camera, the others are bodies that also
+move by themselves. Bodies are solid and hide what is behind them.
 """
 
 from collections.abc import Iterator
@@ -31,15 +31,15 @@ SMALL_SCENES = 30
 BODY_PX = (40.0, 80.0)
 """Extent of a small body."""
 NEAR_PX = 40.0
-"""A near wrong match lies at most so far from the right place."""
+"""Largest distance of a near wrong match from the right position, in pixels."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What a scene is made of."""
+    """Parameters of a scene."""
 
     n_points: int = 300
-    """Points that follow a motion."""
+    """Number of points with a motion."""
     n_motions: int = 3
     ratio: float = 1.0
     """Size of the largest motion, the static world, over that of the smallest."""
@@ -48,7 +48,7 @@ class Scene:
     noise: float = 0.5
     """Standard deviation in pixels, in both views."""
     planes: int = 0
-    """Bodies, counted from the last, whose points lie on a plane."""
+    """Number of bodies, from the last, whose points lie on a plane."""
     pure_rotation: bool = False
     """Whether the camera only turns: the static world shows no parallax."""
     body_points: int = 0
@@ -66,7 +66,7 @@ SWEEPS: dict[str, dict[str, Scene]] = {
     'small': {f'{n}': Scene(n_points=400, n_motions=2, body_points=n, noise=0.3, outliers=0.05,
                             near=0.5) for n in (8, 12, 20, 40)},
 }
-"""What is varied, and the scene at each step."""
+"""The sweeps, with the scene of each step."""
 
 
 def read_synthetic(_folder: Path | None = None, scenes: int = 0) -> Iterator[LabelledPair]:
@@ -74,14 +74,14 @@ def read_synthetic(_folder: Path | None = None, scenes: int = 0) -> Iterator[Lab
     for sweep, steps in SWEEPS.items():
         for step, scene in steps.items():
             for number in range(scenes or (SMALL_SCENES if scene.body_points else SCENES)):
-                # The same number means the same bodies and camera: a curve shows one change only.
+                # The same number has the same bodies and camera, so a curve shows one change only.
                 pair = make_scene(scene, np.random.default_rng(number))
                 yield replace(pair, name=f'{sweep}={step}/{number}', group=f'{sweep}={step}')
 
 
 def make_scene(scene: Scene, rng: np.random.Generator) -> LabelledPair:
     """Make one pair of views of random bodies; equal seeds give equal scenes."""
-    streams = rng.spawn(3)  # bodies, noise and outliers do not disturb each other's randomness
+    streams = rng.spawn(3)  # separate generators for bodies, noise and outliers
     motions = _random_motions(scene, streams[0])
     hidden = _hidden_behind(motions[1:])
     counts = (np.array([scene.n_points, scene.body_points]) if scene.body_points else
@@ -104,7 +104,7 @@ def make_scene(scene: Scene, rng: np.random.Generator) -> LabelledPair:
 
 
 def near_outliers(pair: LabelledPair) -> npt.NDArray[np.bool_]:
-    """Tell which wrong matches of a scene lie near the right place: the later half of them."""
+    """Return which wrong matches of a scene are near the right position: the last ones."""
     wrong = np.flatnonzero(pair.truth == OUTLIER)
     near = np.zeros(len(pair), bool)
     near[wrong[len(wrong) - len(wrong) // 2:]] = True
@@ -113,7 +113,7 @@ def near_outliers(pair: LabelledPair) -> npt.NDArray[np.bool_]:
 
 def _wrong_matches(count: int, scene: Scene, world: '_RigidMotion',
                    hidden: npt.NDArray[np.bool_], rng: np.random.Generator) -> FloatArray:
-    """Draw wrong matches (count, 4): anywhere, and then those near the right place."""
+    """Draw wrong matches (count, 4): first those anywhere, then those near the right position."""
     n_near = int(scene.near * count)
     wrong = rng.uniform(size=(count - n_near, 4)) * np.tile(IMAGE_SIZE, 2)
     if n_near == 0:
@@ -126,7 +126,7 @@ def _wrong_matches(count: int, scene: Scene, world: '_RigidMotion',
 
 
 def motion_sizes(n_points: int, n_motions: int, ratio: float) -> np.ndarray:
-    """Part the points in a geometric series from largest to smallest."""
+    """Divide the points in a geometric series from largest to smallest."""
     shares = np.geomspace(ratio, 1.0, n_motions)
     counts = np.floor(n_points * shares / shares.sum()).astype(np.int64)
     counts[0] += n_points - counts.sum()
@@ -183,7 +183,7 @@ def _random_motions(scene: Scene, rng: np.random.Generator) -> list[_RigidMotion
                          np.eye(3), not scene.pure_rotation)
     motions = [world]
     n_bodies = scene.n_motions - 1
-    # Bodies stand in different parts of the image, as solid things do.
+    # Bodies are in different parts of the image.
     angles = rng.uniform(0.0, 2.0 * np.pi) + 2.0 * np.pi * np.arange(n_bodies) / max(n_bodies, 1)
     for number, angle in enumerate(angles):
         depth = rng.uniform(3.5, 5.5)
@@ -202,7 +202,7 @@ def _random_motions(scene: Scene, rng: np.random.Generator) -> list[_RigidMotion
 
 
 def _hidden_behind(bodies: list[_RigidMotion]) -> npt.NDArray[np.bool_]:
-    """Return what solid bodies hide of the world in both views, (2, H, W)."""
+    """Return the pixels at which bodies hide the world in both views, (2, H, W)."""
     hidden = np.zeros((2, IMAGE_SIZE[1], IMAGE_SIZE[0]), np.uint8)
     corners = np.array(list(product((-1.0, 1.0), repeat=3)))
     for body in bodies:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What operators and other nodes do to the node while images come: settings, life cycle, kills."""
+"""Disturbances of a running node: changes of settings, transitions, killed subscribers."""
 
 from collections.abc import Callable
 import os
@@ -22,7 +22,7 @@ from gdm_motion_seg.ros.process import domain_environment, kill
 from gdm_motion_seg_tools.ros.session import Session
 
 TIMEOUT_S = 120.0
-"""A service answers within this time, on a machine that has other things to do."""
+"""Time limit of a service, on a busy machine."""
 ONCE = float('inf')
 _LISTENER = """
 import sys
@@ -37,30 +37,30 @@ with Session('listener', private=False) as session:
 
 class Disturbances:
     """
-    Everything that is done to one node; use it in a ``with`` statement.
+    Disturbances of one node; use it in a ``with`` statement.
 
     Parameters
     ----------
     session
-        The node that asks.
+        Session of the client.
     name
-        Full name of the node that is disturbed.
+        Full name of the disturbed node.
     rng
         Chooses the values.
 
     """
 
     def __init__(self, session: Session, name: str, rng: np.random.Generator) -> None:
-        """Begin without a listener of its own."""
+        """Begin without a listener."""
         self._session, self._name, self._rng = session, name, rng
         self._listener: subprocess.Popen[bytes] | None = None
 
     def actions(self) -> dict[str, Callable[[], None]]:
-        """Return what can be done, by name."""
+        """Return the disturbances by name."""
         return {'settings changed': self._change_settings,
                 'bad settings refused': self._refuse_settings,
                 'deactivated and activated': self._pause,
-                'configured anew': self._configure_anew,
+                'configured again': self._configure_again,
                 'impossible transition': self._impossible_transition,
                 'reset': self._reset,
                 'listener killed': self._kill_listener}
@@ -99,7 +99,7 @@ class Disturbances:
 
     def _change_state(self, *labels: str) -> None:
         for label in labels:
-            # By label and by id, as tools do either.
+            # By label and by id, because clients use both.
             number = getattr(Transition, f'TRANSITION_{label.upper()}')
             wanted = Transition(label=label) if self._rng.random() < 0.5 else Transition(id=number)
             response = self._session.call(
@@ -110,7 +110,7 @@ class Disturbances:
     def _pause(self) -> None:
         self._change_state('deactivate', 'activate')
 
-    def _configure_anew(self) -> None:
+    def _configure_again(self) -> None:
         self._change_state('deactivate', 'cleanup', 'configure', 'activate')
 
     def _impossible_transition(self) -> None:
@@ -127,10 +127,10 @@ class Disturbances:
 
     def _kill_listener(self) -> None:
         """
-        Kill who listens to the large outputs, without a chance to say good-bye; start another.
+        Kill a subscriber of the large outputs with SIGKILL, and start another.
 
-        It listens without the Fast DDS profile of this package. What it receives lies in the
-        sender's segment; one of its own of 64 MiB would only be left behind.
+        The subscriber does not use the Fast DDS profile of this package: it receives through the
+        segment of the sender, and would leave its own segment of 64 MiB behind.
         """
         self.close()
         topics = [f'{self._name}/debug_image', 'sensor_msgs/msg/Image',

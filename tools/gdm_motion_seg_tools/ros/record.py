@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node publishes, as it came over DDS: to be looked at, scored, or kept as a rosbag2."""
+"""Recorder of messages over DDS, with a writer of rosbag2."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.ros.health import LISTENERS
 
 DEPTH = 1000
-"""Queue of a subscription: a recorder that is late still gets everything."""
+"""Depth of a subscription, so that a delayed recorder gets everything."""
 DIAGNOSTICS = '/diagnostics'
 OUTPUTS = {
     '/motion_seg/keypoints': 'sensor_msgs/msg/PointCloud2',
@@ -53,15 +53,15 @@ def message_class(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Record:
-    """One message as it came."""
+    """One received message."""
 
     topic: str
     raw: bytes
     """Serialised (CDR)."""
     at: float
-    """When it came (time.monotonic)."""
+    """Time of arrival (time.monotonic)."""
     wall: int
-    """When it came, in nanoseconds since 1970."""
+    """Time of arrival in nanoseconds since 1970."""
 
 
 class Recorder:
@@ -77,9 +77,9 @@ class Recorder:
         node
             The node that subscribes.
         topics
-            Names and types; OUTPUTS if not given. The diagnostics always come with them.
+            Names and types; OUTPUTS by default. The diagnostics are always included.
         keep
-            How many messages are kept, the newest ones; all of them if not given.
+            Number of messages that are kept, the newest ones; all by default.
 
         """
         self._node = node
@@ -106,7 +106,7 @@ class Recorder:
             self._changed.notify_all()
 
     def records(self, topic: str | None = None) -> list[Record]:
-        """Return what came so far, on one topic or on all."""
+        """Return the messages so far, of one topic or of all."""
         with self._changed:
             return [r for r in self._records if topic is None or r.topic == topic]
 
@@ -122,33 +122,33 @@ class Recorder:
             if records else None
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Forget the messages so far."""
         with self._changed:
             self._records.clear()
 
     @property
     def heard(self) -> set[str]:
-        """Return the topics that have listeners, by what the node says in its diagnostics."""
+        """Return the topics with subscribers, according to the diagnostics of the node."""
         with self._changed:
             return set(self._heard)
 
     def wait_for_publishers(self, timeout: float) -> bool:
         """
-        Wait until the node's publishers and this recorder have found each other.
+        Wait until the node's publishers and this recorder have discovered each other.
 
-        Discovery has two ends: that a publisher is seen here does not mean that it sees us yet. So
-        the node itself must say, in its diagnostics, that somebody listens.
+        If a publisher is discovered here, it may not have discovered this recorder yet. So the
+        diagnostics of the node must show the subscriptions.
         """
         wanted = self._types.keys() - {DIAGNOSTICS}
         return self.wait_for(lambda: wanted <= self._heard, timeout)
 
     def wait_for(self, condition: Callable[[], bool], timeout: float) -> bool:
-        """Wait until a condition holds, tried whenever a message comes."""
+        """Wait until a condition holds; it is checked whenever a message comes."""
         deadline = time.monotonic() + timeout
         while True:
             with self._changed:
                 seen = self._count
-            # Without the lock: a condition that takes its time must not hold up what comes.
+            # Without the lock: a slow condition must not delay messages.
             if condition():
                 return True
             with self._changed:
@@ -168,7 +168,7 @@ class Recorder:
 
 
 def _heard(raw: bytes) -> set[str]:
-    """Return the topics that have listeners, by what a node says in its diagnostics."""
+    """Return the topics with subscribers, according to the diagnostics of a node."""
     message = deserialize_message(raw, message_class(OUTPUTS[DIAGNOSTICS]))
     return {f'{status.hardware_id}/{pair.key.removeprefix(LISTENERS)}'
             for status in message.status for pair in status.values

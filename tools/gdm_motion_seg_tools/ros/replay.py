@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A rosbag2 onto ROS 2 topics, where ``ros2 bag play`` is not installed."""
+"""Player of a rosbag2 that does not need ``ros2 bag``."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -35,16 +35,16 @@ class Sent:
 
     topic: str
     bag_time: int
-    """When it was recorded, in nanoseconds."""
+    """Time of recording in nanoseconds."""
     due: float
-    """When it was due (time.monotonic)."""
+    """Planned time of publication (time.monotonic)."""
     at: float
-    """When it was published (time.monotonic)."""
+    """Time of publication (time.monotonic)."""
 
 
 @dataclass(frozen=True)
 class _Beginning:
-    """When the first message of a round was recorded, and when it was played."""
+    """Time of recording and time of playing of the first message of a round."""
 
     bag_time: int
     at: float
@@ -52,7 +52,7 @@ class _Beginning:
 
 class BagPlayer:
     """
-    Publishes the messages of a bag at their times, as the bytes that the bag holds.
+    Publishes the serialised messages of a bag at their times.
 
     Parameters
     ----------
@@ -63,18 +63,18 @@ class BagPlayer:
     rate
         Speed; 2 plays twice as fast.
     loop
-        Begin again at the end, until stopped.
+        Play in a loop, until stopped.
     clock
         Publish /clock, for nodes with use_sim_time.
     reliable
         Offer reliable instead of best-effort delivery.
     topics
-        Those to play, with the names to publish them under; all under their own if not given.
+        Topics to play, with the names to publish them under; by default all, with their names.
     leave_out
-        Those not to play, if no topics are given.
+        Topics not to play, if no topics are given.
     transform
-        Called with a topic and a message's bytes; returns what is published instead: messages'
-        bytes, none to leave it out.
+        Called with a topic and a serialised message; returns the serialised messages to publish
+        instead, none to skip it.
 
     """
 
@@ -91,15 +91,15 @@ class BagPlayer:
         self._rate, self._loop, self._transform = rate, loop, transform
         self._bag = BagReader(bag)
         if topics is None:
-            # Two clocks would have the time jump to and fro.
+            # With two clocks the time would jump back and forth.
             left_out = {*leave_out, CLOCK} if clock else leave_out
             topics = {topic: topic for topic in self._installed() if topic not in left_out}
         if not topics:
-            raise InputError(f'{bag} holds nothing that can be played')
+            raise InputError(f'{bag} contains nothing that can be played')
         self._publishers = self._make_publishers(topics, reliable)
         self._clock = node.create_publisher(Clock, CLOCK, 10) if clock else None
         self.sent: list[Sent] = []
-        """What was published in the present round."""
+        """Messages published in the present round."""
 
     def _make_publishers(self, topics: Mapping[str, str],
                          reliable: bool) -> dict[str, Publisher]:
@@ -117,10 +117,10 @@ class BagPlayer:
             return self._node.create_publisher(message_class(kind), name, qos)
         except (NameValidationException, RuntimeError) as error:
             reason = str(error).strip().splitlines()[0]
-            raise InputError(f'{name!r} is no name of a topic: {reason}') from None
+            raise InputError(f'{name!r} is not a valid topic name: {reason}') from None
 
     def _installed(self) -> list[str]:
-        """Return the topics that can be played; a robot's bag may hold messages of its own."""
+        """Return the topics whose message types are installed."""
         known = []
         for topic, kind in self._bag.topics.items():
             try:
@@ -142,7 +142,7 @@ class BagPlayer:
 
     def wait_for_subscribers(self, timeout: float, topic: str | None = None,
                              listener: str = '') -> bool:
-        """Wait until somebody, or a node of that name, listens to a topic (any if not given)."""
+        """Wait until any node, or the given one, has subscribed to a topic (any by default)."""
         chosen = [self._publishers[topic]] if topic else list(self._publishers.values())
         return wait_until(lambda: any(self._is_heard(p, listener) for p in chosen), timeout)
 
@@ -168,7 +168,7 @@ class BagPlayer:
         for count, (topic, _, bag_time, raw) in enumerate(self._bag.raw(*self._publishers), 1):
             if not 0 <= bag_time < MAX_TIME:
                 raise InputError(f'{self._bag.path} has a message on {topic} whose time, '
-                                 f'{bag_time} ns, is not one that ROS can express')
+                                 f'{bag_time} ns, is outside the range of ROS')
             beginning = beginning or _Beginning(bag_time, time.monotonic())
             due = beginning.at + (bag_time - beginning.bag_time) / 1e9 / self._rate
             if not self._wait(due, beginning, stop):
@@ -180,7 +180,7 @@ class BagPlayer:
                 progress(count)
 
     def _wait(self, due: float, beginning: '_Beginning', stop: threading.Event) -> bool:
-        """Wait for the time of a message, with the clock ticking; False if stopped meanwhile."""
+        """Wait for the time of a message while /clock is published; False if stopped."""
         while (left := due - time.monotonic()) > 0:
             self._tick(beginning)
             if stop.wait(min(left, CLOCK_PERIOD_S) if self._clock else left):
@@ -195,7 +195,7 @@ class BagPlayer:
             self._clock.publish(Clock(clock=time_of(ros_types(), now)))
 
     def close(self) -> None:
-        """Give back the publishers and the bag."""
+        """Destroy the publishers and close the bag."""
         for publisher in (*self._publishers.values(), self._clock):
             if publisher is not None:
                 self._node.destroy_publisher(publisher)
@@ -206,12 +206,12 @@ class BagPlayer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give everything back."""
+        """Close the player."""
         self.close()
 
 
 def _qos(reliable: bool, latched: bool) -> QoSProfile:
-    """Return what a publisher offers; what was latched (/tf_static) reaches late listeners too."""
+    """Return the profile of a publisher; transient local for topics such as /tf_static."""
     if latched:
         return QoSProfile(depth=100, history=HistoryPolicy.KEEP_LAST,
                           reliability=ReliabilityPolicy.RELIABLE,

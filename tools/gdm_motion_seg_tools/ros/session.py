@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A ROS 2 context with one node that spins in the background: the other end of the topics."""
+"""A ROS 2 context with one node that spins in the background."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, ExitStack
@@ -25,14 +25,14 @@ AGAIN_S = 5.0
 
 class Session:
     """
-    A context of its own, in a domain of its own; use it in a ``with`` statement.
+    A separate context, by default in a private domain; use it in a ``with`` statement.
 
     Parameters
     ----------
     name
         Name of the node.
     domain
-        ROS_DOMAIN_ID; as :func:`~gdm_motion_seg.ros.process.private_domain` if not given.
+        ROS_DOMAIN_ID; by default :func:`~gdm_motion_seg.ros.process.private_domain`.
     private
         False joins the domain and the settings of the environment, as any other node does.
 
@@ -64,9 +64,9 @@ class Session:
         """
         Call a service and return its response.
 
-        Discovery has two ends: that a server is seen here does not mean that it sees us yet, and
-        its response may get lost (or the server that is seen has just been killed). So the request
-        is sent ``again`` after some seconds; infinity for one that must not come twice.
+        If a server is discovered here, it may not have discovered this client yet, and its
+        response may get lost (or the server was just killed). So the request is sent ``again``
+        after this many seconds; use infinity for a request that must not be repeated.
         """
         client = self.node.create_client(service_type, service)
         deadline, futures = time.monotonic() + timeout, []
@@ -94,13 +94,13 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it."""
+        """End the session."""
         self.close()
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ignore SIGINT for a moment: launch and the terminal both send one, and one is enough."""
+    """Ignore SIGINT during the block: launch and the terminal both send one."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -112,7 +112,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], bool], timeout: float) -> bool:
-    """Wait for a condition; returns whether it came true in time."""
+    """Wait for a condition; returns False on a timeout."""
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:

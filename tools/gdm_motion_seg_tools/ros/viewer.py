@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A viewer in a process of its own: subscribes to what people look at, and shows nothing."""
+"""A subscriber in a child process that receives what a viewer would receive."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ from gdm_motion_seg_tools.ros.record import OUTPUTS, Recorder
 from gdm_motion_seg_tools.ros.session import Session
 
 DENSE = ('mask', 'instances')
-"""Outputs that no viewer needs, and that are measured by themselves."""
+"""Outputs that viewers do not need and that are measured separately."""
 VIEWED = {topic: kind for topic, kind in OUTPUTS.items()
           if topic.rpartition('/')[2] not in DENSE}
 """Topics and types that a viewer subscribes to."""
@@ -25,10 +25,10 @@ VIEWED = {topic: kind for topic, kind in OUTPUTS.items()
 @contextmanager
 def viewer() -> Iterator[None]:
     """
-    Look on while a block runs.
+    Subscribe in a child process while a block runs.
 
-    In a process of its own, because RViz is one: what a viewer receives must not take time from
-    the process that measures.
+    It is a separate process, as RViz is: receiving must not take time from the process that
+    measures.
     """
     process = subprocess.Popen([sys.executable, '-m', __name__],
                                env={**os.environ, **dds_environment()})

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered scenes with known motions: textured solids, a moving camera, and all the truth."""
+"""Rendered scenes with known motions: textured solids, a moving camera, ground truth."""
 
 from gdm_motion_seg_tools.synth.render import render_scene, RenderedFrame, Renderer
 from gdm_motion_seg_tools.synth.scenes import Scene, scene_named, SCENE_NAMES

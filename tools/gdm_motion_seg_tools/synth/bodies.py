@@ -30,11 +30,11 @@ class Quads:
     e_v: FloatArray
     """(Q, 3) edge along the texture's columns."""
     seam: FloatArray
-    """(Q,) where on its strip of texture a quadrilateral begins, in metres."""
+    """(Q,) start of a quadrilateral on its strip of texture, in metres."""
     strip: npt.NDArray[np.int64]
-    """(Q,) quadrilaterals with the same number lie side by side on one piece of texture."""
+    """(Q,) index of the strip of texture; quadrilaterals of a strip are side by side."""
     disc: npt.NDArray[np.bool_]
-    """(Q,) whether only the ellipse inside the quadrilateral is there (the lid of a cylinder)."""
+    """(Q,) whether only the ellipse inside the quadrilateral is drawn (the lid of a cylinder)."""
 
 
 def plane(width: float, height: float) -> Quads:
@@ -54,7 +54,7 @@ def box(width: float, height: float, depth: float) -> Quads:
 
 
 def cylinder(radius: float, height: float, sides: int = 20) -> Quads:
-    """Build an upright cylinder about the origin, with lids; its texture runs around it."""
+    """Build an upright cylinder about the origin, with lids."""
     angles = np.arange(sides + 1) * (2 * np.pi / sides)
     ring = np.column_stack((radius * np.cos(angles), np.full(sides + 1, -height / 2),
                             radius * np.sin(angles)))
@@ -67,7 +67,7 @@ def cylinder(radius: float, height: float, sides: int = 20) -> Quads:
 
 
 def join(*parts: Quads) -> Quads:
-    """Put several solids, all in one frame, into one."""
+    """Join several solids in the same frame."""
     strips, shift = [], 0
     for part in parts:
         strips.append(part.strip + shift)
@@ -92,7 +92,7 @@ def _quads(faces: list[tuple[Vector, Vector, Vector]]) -> Quads:
 
 
 def rotation(vector: npt.ArrayLike) -> FloatArray:
-    """Turn a rotation vector into a matrix."""
+    """Return the matrix of a rotation vector."""
     return np.asarray(cv2.Rodrigues(np.asarray(vector, np.float64))[0], np.float64)
 
 
@@ -104,30 +104,30 @@ def pose(turn: FloatArray, position: npt.ArrayLike) -> FloatArray:
 
 
 class Path(Protocol):
-    """Where a solid (or the camera) is at a time: a pose in the world."""
+    """The pose of a solid or of the camera as a function of time."""
 
     def at(self, seconds: float) -> FloatArray:
-        """Return the 4 x 4 matrix that takes the solid's frame into the world."""
+        """Return the 4 x 4 matrix from the frame of the solid to the world."""
 
 
 @dataclass(frozen=True)
 class Still:
-    """A path that stays where it is."""
+    """A constant pose."""
 
     position: Vector = (0.0, 0.0, 0.0)
     turn: Vector = (0.0, 0.0, 0.0)
 
     def at(self, seconds: float) -> FloatArray:
-        """Return the one pose."""
+        """Return the pose."""
         return pose(rotation(self.turn), self.position)
 
 
 @dataclass(frozen=True)
 class Orbit:
     """
-    An ellipse that is run through again and again, with a spin or a swing of its own.
+    Periodic motion on an ellipse, with a constant rotation or an oscillation.
 
-    An ellipse has no standstill: a body on it moves in every pair of frames, for ever.
+    A body on an ellipse never stands still: it moves in every pair of frames.
     """
 
     centre: Vector
@@ -142,9 +142,9 @@ class Orbit:
     spin: Vector = (0.0, 0.0, 0.0)
     """Angular velocity in radians per second, constant."""
     swing_cosine: Vector = (0.0, 0.0, 0.0)
-    """Rotation vector of a swing to and fro, in step with the cosine."""
+    """Amplitude of the oscillation in phase with the cosine, as a rotation vector."""
     swing_sine: Vector = (0.0, 0.0, 0.0)
-    """Rotation vector of a swing to and fro, in step with the sine."""
+    """Amplitude of the oscillation in phase with the sine, as a rotation vector."""
 
     def at(self, seconds: float) -> FloatArray:
         """Return the pose at a time."""
@@ -159,14 +159,14 @@ class Orbit:
 
 @dataclass(frozen=True)
 class Waypoints:
-    """A path through places at given times, with rests where two of them are equal."""
+    """A path through positions at given times; it rests between two equal positions."""
 
     times: tuple[float, ...]
     positions: tuple[Vector, ...]
     turns: tuple[Vector, ...]
 
     def at(self, seconds: float) -> FloatArray:
-        """Return the pose at a time; the first and the last place hold before and after."""
+        """Return the pose at a time; before and after the path it is constant."""
         position = [np.interp(seconds, self.times, axis) for axis in np.transpose(self.positions)]
         turn = [np.interp(seconds, self.times, axis) for axis in np.transpose(self.turns)]
         return pose(rotation(turn), position)
@@ -174,7 +174,7 @@ class Waypoints:
 
 @dataclass(frozen=True)
 class Body:
-    """A solid with a name, a path and a look."""
+    """A solid with a name, a path and a texture."""
 
     name: str
     quads: Quads

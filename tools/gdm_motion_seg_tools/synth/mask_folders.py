@@ -5,7 +5,7 @@
 Rendered scenes as folders of images and masks in the layout of the DAVIS data set.
 
 ``JPEGImages/<scene>/00000.jpg`` … are the frames, ``Annotations/<scene>/00000.png`` … their
-masks: 255 on bodies that move against the static world, 0 elsewhere.
+masks: 255 on bodies that move relative to the static world, 0 elsewhere.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ MOVING = 255
 
 def write_mask_folder(folder: Path, options: SceneOptions,
                       on_frame: Callable[[int], None] = lambda done: None) -> None:
-    """Render a scene into the folder; ``on_frame`` gets the number of frames done."""
+    """Render a scene into the folder; ``on_frame`` is called with the number of frames done."""
     renderer = Renderer(scene_named(options.scene), options.size, options.fps, options.seed)
     truth = Truth.of_scene(renderer.scene, renderer.camera)
     images, masks = (folder / part / options.scene for part in (IMAGES, ANNOTATIONS))

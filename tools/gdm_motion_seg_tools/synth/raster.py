@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The rasteriser: textured quadrilaterals, perspective, hidden surfaces, filtered textures.
+Rasteriser of textured quadrilaterals, with perspective, z-buffer and filtered textures.
 
 With M = K [e_u e_v origin] (in camera axes) a point (s, t) of a quadrilateral is seen at
 M (s, t, 1) = z (x, y, 1). Hence inverse(M) (x, y, 1) = (s, t, 1) / z: three functions that are
@@ -22,7 +22,7 @@ Indices = npt.NDArray[Any]
 Texels = npt.NDArray[np.uint8]
 Light = npt.NDArray[np.float32]
 NEAR = 0.05
-"""Depth in metres before which nothing is drawn."""
+"""Near plane in metres."""
 
 
 def inverse_maps(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: FloatArray
@@ -38,7 +38,7 @@ def inverse_maps(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: F
 
 def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: FloatArray,
                 size: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Return (Q, 4) pixel ranges left, right, top, bottom that hold each quadrilateral."""
+    """Return (Q, 4) pixel ranges left, right, top, bottom that contain each quadrilateral."""
     width, height = size
     corners = np.stack((origin, origin + e_u, origin + e_v, origin + e_u + e_v), axis=1) @ camera.T
     z = corners[..., 2]
@@ -46,7 +46,7 @@ def pixel_boxes(origin: FloatArray, e_u: FloatArray, e_v: FloatArray, camera: Fl
     low, high = np.floor(uv.min(axis=1)), np.ceil(uv.max(axis=1)) + 1
     boxes = np.stack((np.clip(low[:, 0], 0, width), np.clip(high[:, 0], 0, width),
                       np.clip(low[:, 1], 0, height), np.clip(high[:, 1], 0, height)), axis=1)
-    # What crosses the camera's plane may cover anything; what is behind it covers nothing.
+    # A quadrilateral that crosses the camera plane may cover any pixel; one behind it covers none.
     boxes[(z < NEAR).any(axis=1)] = 0, width, 0, height
     boxes[(z < NEAR).all(axis=1)] = 0
     return boxes.astype(np.int64)
@@ -103,9 +103,9 @@ def shade(inverse: FloatArray, best: Indices, shift_x: float, shift_y: float, te
     """
     Add the colour of each pixel's quadrilateral to ``out``.
 
-    ``texture`` and ``rect`` (left, top, width, height in texels) say which piece of the atlas a
-    quadrilateral shows, ``light`` how bright it is. The level of the pyramid follows from the
-    texels that a pixel covers.
+    ``texture`` and ``rect`` (left, top, width, height in texels) are the part of the atlas that a
+    quadrilateral shows, ``light`` is its brightness. The pyramid level depends on the number of
+    texels per pixel.
     """
     n_levels = levels.shape[1]
     for y in range(best.shape[0]):
@@ -124,7 +124,7 @@ def shade(inverse: FloatArray, best: Indices, shift_x: float, shift_y: float, te
             tx = (inverse[q, 1, 0] - t * inverse[q, 2, 0]) * height
             ty = (inverse[q, 1, 1] - t * inverse[q, 2, 1]) * height
             footprint = max(sx * sx + tx * tx, sy * sy + ty * ty, 1e-6)
-            # Half a level finer than one texel a pixel: several samples are averaged anyway.
+            # Half a level finer than one texel per pixel, because several samples are averaged.
             level = min(max(0.5 * np.log2(footprint) - 0.5, 0.0), n_levels - 1.001)
             fine = int(level)
             blend = level - fine

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Frames of a scene, with everything that is true about them."""
+"""Renders the frames of a scene with ground truth."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from gdm_motion_seg_tools.synth.scenes import PALETTES, Scene, scene_named
 from gdm_motion_seg_tools.synth.texture import Atlas, dead_leaves, Image
 
 START_STAMP = 1_000_000_000
-"""Stamp of the first frame in nanoseconds: not 0, which ROS takes for 'no time'."""
+"""Stamp of the first frame in nanoseconds; 0 would mean 'no time' in ROS."""
 SAMPLES = ((-0.3, 0.15), (0.0, 0.0), (0.3, -0.15))
-"""Places within a pixel, one for each moment of the exposure: blur and smooth edges at one price.
-The middle one, at the middle of the exposure, is also the truth."""
+"""Subpixel positions, one per time of the exposure, for motion blur and antialiasing. The middle
+one, at the middle of the exposure, gives the ground truth."""
 FOCAL_OVER_WIDTH = 0.9
-"""A lens of 58 degrees."""
+"""Focal length as a share of the width: 58 degrees."""
 LIGHT = np.array([-0.45, -0.75, -0.48])
-"""Where the light comes from."""
+"""Direction of the light."""
 
 
 @dataclass(frozen=True)
 class RenderedFrame:
-    """An image and the truth about it. Label 0 is the static world, 1, 2, … are the movers."""
+    """An image with ground truth. Label 0 is the static world, 1, 2, … are the movers."""
 
     index: int
     stamp: int
@@ -37,7 +37,7 @@ class RenderedFrame:
     image: Image
     """(H, W, 3) BGR."""
     labels: Image
-    """(H, W) which body each pixel shows."""
+    """(H, W) label of each pixel."""
     camera: FloatArray
     """(3, 3) camera matrix K; there is no distortion."""
     world_from_camera: FloatArray
@@ -56,7 +56,7 @@ class Renderer:
 
     def __init__(self, scene: Scene, size: tuple[int, int] = (640, 480), fps: float = 30.0,
                  seed: int = 0) -> None:
-        """Draw the textures and lay out the scene."""
+        """Make the textures of the scene."""
         width, height = size
         if not (16 <= width <= 8192 and 16 <= height <= 8192):
             raise InputError(f'size must lie in 16x16 to 8192x8192, got {width}x{height}')
@@ -77,14 +77,14 @@ class Renderer:
         self._rect = np.concatenate([rects for rects, _ in layouts])
         self._texture = np.repeat(np.arange(len(bodies)), counts)
         self._disc = np.concatenate([body.quads.disc for body in self._bodies])
-        # One more at the end: where nothing is seen, the index is -1 and the label 0.
+        # One more at the end: for pixels without a quadrilateral the index is -1 and the label 0.
         labels = np.repeat([label for label, _ in bodies], counts)
         self._label = np.append(labels, 0).astype(np.uint8)
         self._best = np.empty((height, width), np.int32)
         self._depth = np.empty((height, width), np.float64)
 
     def frame(self, index: int) -> RenderedFrame:
-        """Render one frame, with the truth at the middle of its exposure."""
+        """Render one frame, with ground truth at the middle of its exposure."""
         period = 1.0 / self.fps
         seconds = index * period
         camera = self.camera_at(seconds)
@@ -101,13 +101,13 @@ class Renderer:
                              self.scene.camera.at(seconds), bodies)
 
     def camera_at(self, seconds: float) -> FloatArray:
-        """Return the camera matrix at a time; only a zoom changes it."""
+        """Return the camera matrix at a time; it changes with the zoom."""
         zoom = self.scene.magnification(seconds)
         return np.asarray(self.camera * [[zoom, zoom, 1.0], [zoom, zoom, 1.0], [1.0, 1.0, 1.0]])
 
     def _expose(self, seconds: float, shift: tuple[float, float], light: npt.NDArray[np.float32]
                 ) -> Image:
-        """Add the light of one moment; return which body each pixel shows."""
+        """Add the light of one time of the exposure; returns the labels of the pixels."""
         corners, brightness = self._look(seconds)
         camera = self.camera_at(seconds)
         inverse, seen = raster.inverse_maps(*corners, camera)
@@ -135,14 +135,14 @@ class Renderer:
         return corners, np.concatenate(lights)
 
     def _develop(self, light: npt.NDArray[np.float32], index: int) -> Image:
-        """Add sensor noise; each frame has its own, whatever was rendered before."""
+        """Add sensor noise, which depends on the frame index only."""
         rng = np.random.default_rng((self.seed, index))
         noise = rng.standard_normal(light.shape, np.float32) * np.float32(self.scene.noise)
         return np.asarray(np.clip(light + noise + np.float32(0.5), 0, 255).astype(np.uint8))
 
 
 def _lay_out(body: Body) -> tuple[FloatArray, tuple[int, int]]:
-    """Give each strip of quadrilaterals a place on the body's texture, one below the other."""
+    """Place the strips of quadrilaterals on the texture of the body, one below the other."""
     q = body.quads
     lengths = np.linalg.norm(q.e_u, axis=1) * body.texels_per_metre
     heights = np.linalg.norm(q.e_v, axis=1) * body.texels_per_metre
@@ -192,6 +192,6 @@ def render_scene(name: str, n_frames: int = 90, size: tuple[int, int] = (640, 48
 
 
 def border_mask(labels: Image, margin: int = 3) -> npt.NDArray[np.bool_]:
-    """Return where another label is nearer than ``margin`` pixels: no sharp truth there."""
+    """Return the pixels near another label (within ``margin``), whose labels are uncertain."""
     kernel = np.ones((2 * margin + 1, 2 * margin + 1), np.uint8)
     return np.asarray(cv2.dilate(labels, kernel) != cv2.erode(labels, kernel))

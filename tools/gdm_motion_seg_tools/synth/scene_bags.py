@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rendered scenes as bags, with the truth beside the messages."""
+"""Writes rendered scenes as bags with ground truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ FRAME_ID = 'camera'
 
 @dataclass(frozen=True)
 class SceneOptions:
-    """What to render and how to store it."""
+    """Options of a rendered bag."""
 
     scene: str = 'demo'
     n_frames: int = 150
@@ -36,15 +36,15 @@ class SceneOptions:
     compressed: bool = False
     """Whether the images are stored as JPEG (sensor_msgs/CompressedImage)."""
     gap: int = 5
-    """Frames between the pairs for which the truth lists motions and fundamental matrices."""
+    """Gap in frames of the pairs whose motions and fundamental matrices are listed."""
 
 
 def write_scene(folder: Path, options: SceneOptions,
                 on_frame: Callable[[int], None] = lambda done: None) -> Truth:
     """
-    Render a scene into a rosbag2 folder that holds its truth as well; returns the truth.
+    Render a scene into a rosbag2 folder with its ground truth; returns the ground truth.
 
-    The folder may exist only if it holds no bag. ``on_frame`` hears the number of frames done.
+    The folder must not contain a bag. ``on_frame`` is called with the number of frames done.
     """
     renderer = Renderer(scene_named(options.scene), options.size, options.fps, options.seed)
     truth = Truth.of_scene(renderer.scene, renderer.camera)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The named scenes: a furnished room, a camera on its way through it, and solids with their own ways.
+The named scenes: a furnished room, a moving camera, and moving solids.
 
-Every path runs on for ever, so a scene may be as long as one likes. The speeds are those of
-people, carts and drones (0.3 to 1.2 m/s, up to an eighth of a turn a second).
+Paths have no end, so a scene may have any length. The speeds are those of people, carts and drones
+(0.3 to 1.2 m/s, up to an eighth of a turn per second).
 """
 
 from collections.abc import Callable
@@ -30,13 +30,13 @@ PALETTES: dict[str, tuple[tuple[int, int, int], ...]] = {
 
 @dataclass(frozen=True)
 class Scene:
-    """What is rendered: a world that stands still, a camera, and bodies that move."""
+    """A static world, a camera, and moving bodies."""
 
     name: str
     description: str
     camera: Path
     world: tuple[Body, ...]
-    """Bodies that stand still, all of them label 0."""
+    """Static bodies, all of them label 0."""
     movers: tuple[Body, ...]
     """Bodies with labels 1, 2, …, in this order."""
     noise: float = 2.0
@@ -108,17 +108,17 @@ def _small_mover() -> Scene:
     path = Orbit(centre=(0.55, 0.1, 4.2), cosine=(0.5, -0.1, 0.0), sine=(0.05, 0.42, 0.2),
                  period=4.4, turn=(0.2, 0.6, 0.2), spin=(0.3, 0.5, -0.4))
     mover = Body('small box', box(0.68, 0.6, 0.6), path, 'straw', 220.0, contrast=1.3)
-    return Scene('small_mover', 'One small mover before a large background.', _drone(), _room(),
+    return Scene('small_mover', 'A small mover in front of a large background.', _drone(), _room(),
                  (mover,))
 
 
 def _two_movers() -> Scene:
-    return Scene('two_movers', 'A box and a cylinder, each on its own way.', _drone(), _room(),
+    return Scene('two_movers', 'A box and a cylinder with different motions.', _drone(), _room(),
                  (_red_box(), _blue_cylinder()))
 
 
 def _three_movers() -> Scene:
-    return Scene('three_movers', 'Two boxes and a cylinder, passing behind one another at times.',
+    return Scene('three_movers', 'Two boxes and a cylinder that occlude each other at times.',
                  _drone(), _room(), (_red_box(), _blue_cylinder(), _green_box()))
 
 
@@ -153,7 +153,7 @@ def _stop_and_return() -> Scene:
 
 
 def _demo() -> Scene:
-    """Send the green box on a way on which it stays in sight for all of the seven seconds."""
+    """Use a path of the green box on which it is visible for all of the seven seconds."""
     return Scene('demo', 'A drone in a furnished room, and three solids that pass each other.',
                  _drone(), _room(),
                  (_red_box(), _blue_cylinder(), _green_box(x=0.3, period=5.2, phase=0.0)))
@@ -165,11 +165,11 @@ def _still_camera() -> Scene:
     ahead, aside = (0.0, 0.0, 0.0), (0.02, -0.08, 0.01)
     camera = Waypoints((0.0, 1.6, 3.2, 4.8), (near, near, far, far), (ahead, ahead, aside, aside))
     return replace(_two_movers(), name='still_camera', camera=camera,
-                   description='A camera that rests, moves and rests again before two movers.')
+                   description='A camera that rests, moves and rests again, with two movers.')
 
 
 def _walk() -> Orbit:
-    """Walk on a curve at about 0.6 m/s: on a straight path an alignment would hide errors."""
+    """Move on a curve at about 0.6 m/s: on a straight path, alignment would hide errors."""
     return Orbit(centre=(0.0, -0.1, -0.6), cosine=(0.85, 0.1, 0.2), sine=(-0.1, 0.12, 0.75),
                  period=8.4, swing_cosine=(0.01, -0.12, 0.01), swing_sine=(0.02, 0.03, 0.01))
 
@@ -186,7 +186,7 @@ def _leader() -> Scene:
                  period=8.4, phase=0.16, swing_cosine=(0.0, -0.16, 0.02),
                  swing_sine=(0.04, 0.05, 0.03))
     leader = Body('leader', box(1.25, 1.0, 0.8), path, 'denim', 160.0, contrast=0.8)
-    return Scene('leader', 'A box that goes nearly the same way as the camera, 2.5 m ahead of it.',
+    return Scene('leader', 'A box that moves nearly like the camera, 2.5 m ahead of it.',
                  _walk(), _room(), (leader,))
 
 
@@ -227,7 +227,7 @@ def _resting() -> Scene:
 
 
 def crowd(n_movers: int) -> Scene:
-    """Return a room with up to five bodies that move; for measurements of how time grows."""
+    """Return a room with up to five moving bodies, to measure how time grows."""
     upper = Orbit(centre=(-1.75, -1.2, 4.6), cosine=(0.3, 0.1, 0.2), sine=(-0.1, 0.3, 0.1),
                   period=4.4, phase=1.1, turn=(0.4, 0.1, 0.3), spin=(0.3, 0.4, -0.2))
     right = Orbit(centre=(2.0, -0.95, 4.9), cosine=(0.1, 0.35, 0.2), sine=(0.3, -0.1, 0.2),
@@ -244,7 +244,7 @@ _MAKERS: tuple[Callable[[], Scene], ...] = (
     _stop_and_return, _demo, _still_camera, _bus, _leader, _big2, _driving, _turning, _zooming,
     _resting)
 SCENE_NAMES: tuple[str, ...] = tuple(make.__name__[1:] for make in _MAKERS)
-"""The names that :func:`scene_named` knows."""
+"""The names of all scenes."""
 
 
 def scene_named(name: str) -> Scene:

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many labels are right: answers over a whole run, held against the truth."""
+"""Scores the labels of a whole run against the ground truth."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ OUTLIER = -1
 @dataclass(frozen=True)
 class Score:
     """
-    The agreement of a run with the truth.
+    The agreement of a run with the ground truth.
 
-    Every motion id stands for one true label all along, and in each pair only one id for a label:
-    a body cut in two is wrong in its smaller part, and so is one that takes another's id. A body
-    may get a new id when it returns; ``id_changes`` counts that.
+    Each motion id is assigned to one true label for the whole run, and in each pair a label has
+    only one id: if a body is split, its smaller part is wrong, and so is a body with the id of
+    another. A body may get a new id when it returns; ``id_changes`` counts that.
     """
 
     pairs: int
     points: int
-    """Keypoints for which there is a truth."""
+    """Number of keypoints with ground truth."""
     labelled: int
-    """Those of them that were given a motion."""
+    """Number of them with a motion."""
     right: int
-    """Those of them that were given the motion of their body."""
+    """Number of them with the motion of their body."""
     motions: int
-    """True motions that were found: most of their keypoints are right."""
+    """Number of true motions of which most keypoints are right."""
     true_motions: int
     match: dict[int, int]
-    """Which true label each motion id stands for."""
+    """True label of each motion id."""
     per_label: dict[int, tuple[int, int]]
     """Labelled and right keypoints of each true label."""
 
@@ -47,7 +47,7 @@ class Score:
 
     @property
     def share_labelled(self) -> float:
-        """Share of keypoints that were given a motion."""
+        """Share of keypoints with a motion."""
         return self.labelled / self.points if self.points else 0.0
 
     @property
@@ -57,10 +57,10 @@ class Score:
 
 
 class Scorer:
-    """Collects the answers of a run."""
+    """Collects the results of a run."""
 
     def __init__(self, truth: Truth) -> None:
-        """Begin with no answers."""
+        """Begin without results."""
         self._truth = truth
         self._pairs: list[Counter[tuple[int, int]]] = []
 
@@ -73,10 +73,10 @@ class Scorer:
         self._pairs.append(Counter(zip(true[scored].tolist(), given.tolist())))
 
     def score(self) -> Score:
-        """Let each id stand for the label that most of its keypoints have, and count."""
+        """Assign each id to the label of most of its keypoints, and count."""
         total = sum(self._pairs, Counter[tuple[int, int]]())
         match: dict[int, int] = {}
-        # The most frequent combination comes first, so the first label of an id is its own.
+        # The most frequent combination comes first, so the first label of an id is the right one.
         for (label, motion), _ in total.most_common():
             if motion != OUTLIER:
                 match.setdefault(motion, label)

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Textures that a corner detector likes at every distance, and their pyramids.
+Textures with corners at every scale, and their pyramids.
 
-A *dead leaves* picture (opaque shapes of all sizes, size density ``r**-3``, falling on each other)
-has the statistics of natural images: it looks alike at every scale, so corners are found near and
-far, and no two places look the same, so that a tracker has nothing to confuse.
+A *dead leaves* image (overlapping opaque shapes of all sizes, with size density ``r**-3``) has the
+statistics of natural images: corners are found at every distance, and no two places look the same,
+so that a tracker does not confuse them.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ Image = npt.NDArray[np.uint8]
 Palette = Sequence[tuple[int, int, int]]
 
 SMALLEST_LEAF = 4.0
-"""Radius in texels; smaller ones would only be noise to a tracker."""
+"""Smallest radius in texels; smaller shapes are noise for a tracker."""
 LAYERS = 3.0
-"""How often the leaves cover the picture on average; at 3, about 5 % stays bare."""
+"""Mean number of leaves over a pixel; with 3, about 5 % of the pixels are not covered."""
 
 
 def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generator,
@@ -39,7 +39,7 @@ def dead_leaves(size: tuple[int, int], palette: Palette, rng: np.random.Generato
     rng : numpy.random.Generator
         Source of randomness.
     contrast : float
-        How far the leaves differ from their mean colour; 0 is a grey wall.
+        Contrast to the mean colour; 0 gives a uniform image.
 
     """
     width, height = size

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What is true about a rendered scene: which body a point lies on, how it moved, and its F.
+Ground truth of a rendered scene: labels of points, motions of bodies, fundamental matrices.
 
 On disk it is a folder ``truth/`` inside the bag's folder: ``truth.json`` (camera, bodies, poses,
 and for every pair of frames at a gap the motion of each body) and ``labels/000000.png`` … (one
-label image a frame).
+label image per frame).
 """
 
 from collections.abc import Iterable
@@ -26,31 +26,31 @@ from gdm_motion_seg_tools.synth.scenes import Scene
 from gdm_motion_seg_tools.synth.texture import Image
 
 UNSCORED = -2
-"""True label of a point for which there is none: near a border, or on a body that hardly moved."""
+"""Label of a point without ground truth: near a border, or on a body that hardly moved."""
 STILL_PX = 0.5
-"""A body whose corners move less than this against the static world, in pixels, belongs to it."""
+"""A body whose corners move less than this relative to the world, in pixels, belongs to it."""
 MOVING_PX = 3.0
-"""A body whose corners move more has a motion of its own; between the two nobody can say."""
+"""A body whose corners move more has its own motion; between the two it is undecided."""
 FOLDER = 'truth'
-"""Name of the truth's folder inside that of a bag."""
+"""Name of the folder with the ground truth inside of a bag."""
 
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """How a body moved between two frames in camera axes: newer = rotation older + translation."""
+    """The motion of a body between two frames, in camera axes: newer = R older + t."""
 
     label: int
     rotation: FloatArray
     translation: FloatArray
-    """In metres."""
+    """Translation in metres."""
     fundamental: FloatArray
-    """(3, 3), x2^T F x1 = 0 in pixels, unit Frobenius norm; NaN where nothing was translated."""
+    """(3, 3), x2^T F x1 = 0 in pixels, unit Frobenius norm; NaN without a translation."""
     displacement: float
     """Largest difference to the motion of the static world over the body's corners, in pixels."""
 
     @property
     def is_mover(self) -> bool:
-        """Whether it moved on its own for sure."""
+        """Whether it certainly moved on its own."""
         return self.displacement > MOVING_PX
 
     @property
@@ -61,21 +61,21 @@ class BodyMotion:
 
 @dataclass(frozen=True)
 class FramePoses:
-    """Where everything was at one frame."""
+    """Poses at one frame."""
 
     stamp: int
     camera: FloatArray
-    """(3, 3) camera matrix; it changes where the lens zooms."""
+    """(3, 3) camera matrix; it changes with the zoom."""
     world_from_camera: FloatArray
     world_from_body: FloatArray
 
 
 class Truth:
-    """The truth of a sequence of frames."""
+    """The ground truth of a sequence of frames."""
 
     def __init__(self, scene_name: str, camera: FloatArray, names: list[str],
                  extents: list[FloatArray]) -> None:
-        """Begin with no frames; ``extents`` holds the 8 corners of the box of each label."""
+        """Begin without frames; ``extents`` has the 8 corners of the box of each label."""
         self.scene_name, self.camera, self.names, self.extents = scene_name, camera, names, extents
         self.frames: list[FramePoses] = []
         self._labels: list[Image | Path] = []
@@ -84,7 +84,7 @@ class Truth:
     @classmethod
     def of_scene(cls, scene: Scene, camera: FloatArray,
                  frames: Iterable[RenderedFrame] = ()) -> 'Truth':
-        """Begin the truth of a scene and add frames to it."""
+        """Return the ground truth of some frames of a scene."""
         extents = [np.zeros((0, 3)), *(_box_corners(body.corners()) for body in scene.movers)]
         truth = cls(scene.name, camera, ['static world', *(b.name for b in scene.movers)], extents)
         for frame in frames:
@@ -115,7 +115,7 @@ class Truth:
                              ) from None
 
     def forget_labels(self, stamp: int) -> None:
-        """Free the label image of a frame; its poses stay."""
+        """Free the label image of a frame; its poses are kept."""
         self._labels[self.index_of(stamp)] = np.zeros((0, 0), np.uint8)
 
     def labels(self, stamp: int) -> Image:
@@ -129,7 +129,7 @@ class Truth:
         return labels
 
     def motion(self, older_stamp: int, newer_stamp: int, label: int) -> BodyMotion:
-        """Return how a body moved between two frames."""
+        """Return the motion of a body between two frames."""
         older, newer = (self.frames[self.index_of(s)] for s in (older_stamp, newer_stamp))
         own = _relative(older, newer, label)
         displacement = 0.0
@@ -191,7 +191,7 @@ class Truth:
 
     @classmethod
     def load(cls, folder: Path) -> 'Truth':
-        """Read what :meth:`save` wrote; ``folder`` is the truth's own or the bag's."""
+        """Read what :meth:`save` wrote; ``folder`` is that of the ground truth or of the bag."""
         if (folder / FOLDER).is_dir():
             folder = folder / FOLDER
         try:
@@ -206,7 +206,7 @@ class Truth:
                                    np.array(frame['world_from_body']))
                 truth._append(poses, folder / frame['labels'])
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f'{folder} holds no readable truth of a rendered scene ({error})'
+            raise InputError(f'{folder} contains no readable truth of a rendered scene ({error})'
                              ) from None
         return truth
 
@@ -218,7 +218,7 @@ def _box_corners(points: FloatArray) -> FloatArray:
 
 
 def _relative(older: FramePoses, newer: FramePoses, label: int) -> FloatArray:
-    """Return the 4 x 4 motion of a body in camera axes: from where it was to where it is."""
+    """Return the 4 x 4 motion of a body in camera axes, from the older to the newer frame."""
     then = np.linalg.inv(older.world_from_camera) @ older.world_from_body[label]
     now = np.linalg.inv(newer.world_from_camera) @ newer.world_from_body[label]
     return np.asarray(now @ np.linalg.inv(then))

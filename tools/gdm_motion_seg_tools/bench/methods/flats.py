@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Affine subspaces (flats): fitted to points, and as the neighbourhood of a point grows."""
+"""Affine subspaces (flats) of points and of growing neighbourhoods."""
 
 from dataclasses import dataclass
 
@@ -49,7 +49,7 @@ def spectra_by_scale(points: FloatArray, order: IntArray, sizes: IntArray) -> Fl
     Row (s, k) of the (S, scales, D) result belongs to the first ``sizes[k]`` points of
     ``order[s]``, about their own mean.
     """
-    # About the seed, so that the subtraction of the mean loses no digits.
+    # Relative to the seed, so that the subtraction of the mean is accurate.
     local = points[order] - points[order[:, :1]]
     at = sizes - 1
     sums = np.cumsum(local, axis=1)[:, at] / sizes[:, None]

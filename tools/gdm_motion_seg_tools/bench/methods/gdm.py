@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our own methods: the default through segment_motions, the paper's variants on the engine."""
+"""The methods of this package: segment_motions, and the paper's variants on the engine."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,7 @@ PAPER_RESTARTS = 30
 NAIVE_ALPHA = 0.02
 """alpha of the paper's GDM-Naive."""
 FAR_PX = 1e6
-"""Farther than any residual that matters."""
+"""Score that is larger than any residual."""
 PAPER_SOURCES = ('gdm_motion_seg.gdm', 'gdm_motion_seg.geometry')
 SOURCES = (*PAPER_SOURCES, 'gdm_motion_seg.segmentation')
 
@@ -44,9 +44,10 @@ def segment(config: SegmentationConfig, pair: LabelledPair, n_motions: int,
 
 def outlier_scores(result: MotionSegmentation) -> FloatArray:
     """
-    Rank the points by how much they look like outliers: those called so first, then by residual.
+    Return outlier scores: points labelled as outliers first, then by residual.
 
-    The label knows more than the residual: a wrong match may lie near an epipolar line by chance.
+    The label is better evidence than the residual: a wrong match may be near an epipolar line by
+    chance.
     """
     residuals = np.minimum(result.residuals, FAR_PX)
     return np.where(result.labels < 0, FAR_PX + residuals, residuals)
@@ -60,7 +61,7 @@ class PaperVariant:
     coordinates: str = 'image'
     """image (half the width for both axes), axes ([-1, 1] on each) or pixels."""
     starts: str = ''
-    """Empty for the search's own starts, growth or truth for others."""
+    """Empty for the default starts of the search; growth or truth for others."""
 
 
 def segment_as_in_paper(variant: PaperVariant, pair: LabelledPair, n_motions: int,
@@ -68,8 +69,8 @@ def segment_as_in_paper(variant: PaperVariant, pair: LabelledPair, n_motions: in
     """
     Run the engine alone on the Kronecker embedding, as the paper does.
 
-    The score of a point is its distance from the nearest subspace, on which Model-Reassign decides
-    with kappa; points that were called outliers come first.
+    The score of a point is its distance from the nearest subspace, which Model-Reassign compares
+    with kappa; points labelled as outliers come first.
     """
     vectors = _embedded(pair, variant.coordinates)
     config, starts = variant.config, None
@@ -102,7 +103,7 @@ def _starts(variant: PaperVariant, vectors: FloatArray, pair: LabelledPair, n_mo
 
 
 def _fundamentals(pair: LabelledPair, labels: IntArray) -> FloatArray:
-    """Fit an F to each cluster; NaN where it has fewer than eight points."""
+    """Fit an F to each cluster; NaN if it has fewer than eight points."""
     found = np.full((int(labels.max(initial=-1)) + 1, 3, 3), np.nan)
     for k in range(len(found)):
         x1, x2 = pair.x1[labels == k], pair.x2[labels == k]

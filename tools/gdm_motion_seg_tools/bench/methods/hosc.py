@@ -4,8 +4,8 @@
 """
 Higher Order Spectral Clustering (Arias-Castro, Chen, Lerman, EJS 2011).
 
-d + 2 points near one another that lie near a d-dimensional flat are alike. The affinity of two
-points is the sum over all such tuples that hold both, taken from among nearest neighbours.
+The affinity of d + 2 neighbouring points is high if they lie near a d-dimensional flat. The
+affinity of two points is the sum over all tuples of nearest neighbours that contain both.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ SCALES = tuple(np.geomspace(1e-4, 0.1, 7))
 OUTLIER_SHARE = 0.11
 """alpha of the paper's experiments: a point with less than this share of the largest degree."""
 TUPLES_AT_ONCE = 200_000
-"""Tuples that are examined together, for the sake of memory."""
+"""Number of tuples that are processed together, to limit memory."""
 
 
 def segment(d: int, reject: bool, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
@@ -87,7 +87,7 @@ def flat_residuals(points: FloatArray, tuples: IntArray, d: int) -> FloatArray:
 
 def _cluster(affinity: FloatArray, n_motions: int, rng: np.random.Generator,
              ) -> tuple[IntArray, float]:
-    """Cluster by the normalised cut; return labels and how far the rows lie from their centres."""
+    """Cluster by the normalised cut; returns labels and distances of rows from their centres."""
     root = 1.0 / np.sqrt(np.maximum(affinity.sum(axis=1), np.finfo(float).tiny))
     vectors = leading_eigenvectors(root[:, None] * affinity * root, n_motions)[1]
     rows = row_normalised(vectors)

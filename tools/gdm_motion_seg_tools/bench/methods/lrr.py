@@ -4,8 +4,8 @@
 """
 Low-Rank Representation (Liu, Lin, Yu, ICML 2010; Liu et al., PAMI 2013).
 
-min |Z|_* + lambda |E|_2,1 with X = X Z + E, by the inexact augmented Lagrangian; the shape of Z is
-the affinity.
+min |Z|_* + lambda |E|_2,1 with X = X Z + E, by the inexact augmented Lagrangian method; the
+affinity is computed from Z.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Parameters:
 
     @property
     def rejects_outliers(self) -> bool:
-        """Whether any point can be one."""
+        """Whether a point can be an outlier."""
         return bool(np.isfinite(self.outlier_threshold))
 
 
@@ -53,7 +53,7 @@ def segment(parameters: Parameters, pair: LabelledPair, n_motions: int,
 
 
 def low_rank_representation(x: FloatArray, weight: float) -> tuple[FloatArray, FloatArray]:
-    """Return Z (N, N) as its factor in the row space of X would span it, and E (D, N)."""
+    """Return Z (N, N) and E (D, N); computed in the row space of X."""
     left, values, basis = np.linalg.svd(x, full_matrices=False)
     rank = int((values > values[0] * 1e-10).sum()) if len(values) else 0
     a = (left * values)[:, :rank]  # X = A Q^T, and Z = Q W: a small problem in W

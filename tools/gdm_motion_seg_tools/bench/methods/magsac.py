@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sequential MAGSAC++ (Barath et al., CVPR 2020), as OpenCV has it."""
+"""Sequential MAGSAC++ (Barath et al., CVPR 2020) of OpenCV."""
 
 from functools import partial
 
@@ -13,11 +13,11 @@ from gdm_motion_seg_tools.bench.methods.base import Method
 from gdm_motion_seg_tools.bench.methods.sequential import segment_sequentially
 
 THRESHOLD = 1.5
-"""Pixels; of 0.3 to 4 the one with the lowest error on a sample of the three real data sets."""
+"""Threshold in pixels: from 0.3 to 4, the best on a sample of the three real data sets."""
 
 
 def estimate(x1: FloatArray, x2: FloatArray, rng: np.random.Generator) -> FloatArray | None:
-    """Run USAC's MAGSAC++ once, guarded against the ways in which it fails."""
+    """Run MAGSAC++ once, and handle its failures."""
     params = cv2.UsacParams()
     params.score = cv2.SCORE_METHOD_MAGSAC
     params.loMethod = cv2.LOCAL_OPTIM_SIGMA

@@ -4,9 +4,9 @@
 """
 Multiscale Analysis of Plane Arrangements (Chen, Maggioni, CVPR 2011).
 
-Around sampled points the singular values of growing neighbourhoods are followed: those of tangent
-directions grow with the radius, those of noise do not. That gives each seed a dimension and the
-largest neighbourhood in which it holds. The distances of all points from the planes of these
+Around sampled points, the singular values of growing neighbourhoods are computed: those of tangent
+directions grow with the radius, those of noise do not. This gives each seed a dimension and the
+largest neighbourhood for which it is valid. The distances of all points from the planes of these
 neighbourhoods are the affinity.
 """
 
@@ -25,13 +25,13 @@ SEEDS_PER_CLUSTER = 20
 """n0 / K of the authors' defaults; the paper ran MAPA "without any special parameters"."""
 MAX_SCALES = 50
 WINDOW = 5
-"""Scales over which a slope is taken."""
+"""Number of scales for a slope."""
 LAST_LOWER_SCALE = 12
-"""The smallest good scale is looked for among so many."""
+"""Number of scales among which the smallest good one is searched."""
 NOISE_SLOPE, TANGENT_SLOPE = 0.1, 0.2
 """A singular value below the first slope is noise; above the second it is tangential (alpha0)."""
 LARGEST_RISE = 0.2
-"""A singular value that stands out from the next one by this share is tangential, too."""
+"""A singular value that exceeds the next one by this share is tangential, too."""
 
 
 def segment(embedding: str, pair: LabelledPair, n_motions: int, rng: np.random.Generator,

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sequential LO-RANSAC of PoseLib (Larsson): seven-point samples, bundle adjustment inside."""
+"""Sequential LO-RANSAC of PoseLib (Larsson), with seven-point samples and bundle adjustment."""
 
 from functools import partial
 
@@ -13,7 +13,7 @@ from gdm_motion_seg_tools.bench.methods.base import Method
 from gdm_motion_seg_tools.bench.methods.sequential import segment_sequentially
 
 THRESHOLD = 1.0
-"""Pixels; of 0.3 to 4 the one with the lowest error on a sample of the three real data sets."""
+"""Threshold in pixels: from 0.3 to 4, the best on a sample of the three real data sets."""
 
 
 def estimate(x1: FloatArray, x2: FloatArray, rng: np.random.Generator) -> FloatArray | None:

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-k-means on the positions (x, y, x', y'): a control, not a rival.
+k-means on the positions (x, y, x', y'), as a control.
 
-It knows nothing of motions. Where it is right, the objects lie apart in the image, and a low error
-of another method there is no evidence that it tells motions apart.
+It does not use motions. If it is right, the objects are far apart in the image, and a low error of
+another method is no evidence that it distinguishes motions.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Progressive-X (Barath, Matas, ICCV 2019), where the user has installed its Python binding."""
+"""Progressive-X (Barath, Matas, ICCV 2019), if its Python binding is installed."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from gdm_motion_seg_tools.bench.methods.base import Method, Prediction
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 THRESHOLD = 0.75
-"""Inlier threshold in pixels, the default of its two-view motions; so are the others here."""
+"""Inlier threshold in pixels; this and the others are its defaults for two-view motions."""
 ANY_NUMBER = -1
 """maximum_model_number: no limit."""
 
@@ -34,7 +34,7 @@ def segment(pair: LabelledPair, n_motions: int, rng: np.random.Generator) -> Pre
     if len(found) and np.ptp(found) == 0.0:
         raise MissingDependencyError(
             'pyprogressivex returned constant arrays, as its binding does with numpy 2: install '
-            'it beside numpy below 2')
+            'it with numpy below 2')
     # The label after the last motion means outlier.
     own = np.where(own < len(found), own, -1)
     scores = sampson_distances(found, pair.x1, pair.x2).min(axis=0) if len(found) else None

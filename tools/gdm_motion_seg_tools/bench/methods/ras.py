@@ -28,7 +28,7 @@ ANGLE_TOLERANCE = 0.22
 BOUNDARY_PX = 5.0
 """boundaryThreshold of the paper's experiments."""
 MAX_REJECTED = 0.6
-"""Largest share of the samples that the robust fit of the polynomial leaves out."""
+"""Largest share of the samples that the robust fit of the polynomial rejects."""
 REJECTED_AT_ONCE = 0.05
 FIT_POINTS = 8
 MODEL_ROUNDS = 5
@@ -36,7 +36,7 @@ MODEL_ROUNDS = 5
 
 def segment(reject: bool, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
             ) -> Prediction:
-    """Cluster a pair; with ``reject`` points far from polynomial and models are outliers."""
+    """Cluster a pair; with ``reject``, points far from polynomial and models are outliers."""
     z = joint_samples(pair)
     exponents = monomials(n_motions)
     limit = BOUNDARY_PX / (0.5 * pair.image_size[0]) if reject else np.inf
@@ -64,7 +64,7 @@ def monomials(n_motions: int) -> IntArray:
 
 
 def fit_polynomial(z: FloatArray, exponents: IntArray) -> FloatArray:
-    """Return the coefficients of the polynomial that is smallest on the samples."""
+    """Return the coefficients of the polynomial with the smallest values at the samples."""
     values = _powers(z, exponents)
     scale = np.maximum(np.linalg.norm(values, axis=0), np.finfo(float).tiny)
     scaled = values / scale
@@ -108,7 +108,7 @@ def contraction_angles(gradients: FloatArray, hessians: FloatArray) -> FloatArra
 
 def _robust_polynomial(z: FloatArray, exponents: IntArray, limit: float,
                        ) -> tuple[IntArray, FloatArray]:
-    """Leave out the samples farthest from the polynomial until the others are within a limit."""
+    """Reject the samples farthest from the polynomial until the others are within a limit."""
     kept = np.arange(len(z))
     while True:
         coefficients = fit_polynomial(z[kept], exponents)
@@ -125,7 +125,7 @@ def _robust_polynomial(z: FloatArray, exponents: IntArray, limit: float,
 
 
 def _by_models(pair: LabelledPair, labels: IntArray, n_motions: int, reject: bool) -> Prediction:
-    """Fit an F to every group, assign every sample to the nearest, and do it again."""
+    """Fit an F to every group, assign every sample to the nearest, and repeat."""
     distances = np.full((n_motions, len(pair)), np.inf)
     for _ in range(MODEL_ROUNDS):
         for k in range(n_motions):

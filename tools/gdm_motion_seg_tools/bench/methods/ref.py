@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-REF (Tron, Vidal, CVPR 2007): not a method but a reference, because it is told the truth.
+REF (Tron, Vidal, CVPR 2007): a reference that uses the ground truth.
 
-The best linear model of each true cluster of embedded points; every point then joins the model
-that it fits best.
+It fits the best linear model to each true cluster of embedded points, and assigns every point to
+the model that fits it best.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ DEVIATIONS = 3.0
 
 
 def segment(pair: LabelledPair, n_motions: int, rng: np.random.Generator) -> Prediction:
-    """Fit to the true labels, assign anew."""
+    """Fit models to the true labels and assign the points."""
     vectors = embed(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
     motions = np.unique(pair.truth[pair.truth >= 0])
     if not len(motions):
@@ -42,6 +42,6 @@ def segment(pair: LabelledPair, n_motions: int, rng: np.random.Generator) -> Pre
 
 
 METHODS = (
-    Method('ref', segment, uses_truth=True, note='a reference that is told the truth',
+    Method('ref', segment, uses_truth=True, note='a reference that uses the ground truth',
            sources=('gdm_motion_seg.geometry',)),
 )

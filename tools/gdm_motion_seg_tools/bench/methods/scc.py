@@ -4,9 +4,9 @@
 """
 Spectral Curvature Clustering (Chen, Lerman, IJCV 2009).
 
-Points that span a simplex of little polar curvature lie near one d-dimensional flat. Affinities of
-all points to sampled (d + 1)-tuples are clustered spectrally, and the tuples are then sampled anew
-from within the clusters.
+Points that span a simplex of small polar curvature lie near one d-dimensional flat. Affinities of
+all points to sampled (d + 1)-tuples are clustered spectrally, and the tuples are then sampled
+again within the clusters.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ MAX_ROUNDS = 10
 
 def segment(embedding: str, pair: LabelledPair, n_motions: int, rng: np.random.Generator,
             ) -> Prediction:
-    """Cluster a pair; the best round by orthogonal least squares wins."""
+    """Cluster a pair; returns the best round by orthogonal least squares."""
     # In pixels the products span five decades: 44 files of Hopkins155 had 4.1 and 17.9 % error
     # (two and three motions) instead of 2.3 and 11.3 %; the paper has 2.6 and 7.3 %.
     points = embedded(pair, embedding, normalised=embedding == 'nonlinear')
@@ -77,7 +77,7 @@ def polar_curvatures(points: FloatArray, tuples: IntArray) -> FloatArray:
 def _best_scale(points: FloatArray, curvatures: FloatArray, d: int, n_motions: int,
                 rng: np.random.Generator) -> tuple[IntArray, float]:
     """Cluster with sigma at the share K^-q of the sorted curvatures, q = 1..d+1; keep the best."""
-    ordered = np.sort(curvatures[curvatures > 0])  # a tuple's own points say nothing about noise
+    ordered = np.sort(curvatures[curvatures > 0])  # not the points of the tuple itself
     if not len(ordered):
         return np.zeros(len(points), np.int64), 0.0
     best_labels, best_error = np.zeros(len(points), np.int64), np.inf

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One robust estimator, again and again on what is left: the usual way to several motions."""
+"""Sequential robust estimation: one estimator, applied repeatedly to the remaining points."""
 
 from collections.abc import Callable
 
@@ -13,25 +13,25 @@ from gdm_motion_seg_tools.bench.methods.base import Prediction
 from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 MIN_INLIERS = 12
-"""Fewer points than this are no motion: chance gives an F some eight to ten."""
+"""Smallest number of points of a motion: by chance an F has eight to ten inliers."""
 MIN_SHARE = 0.08
 """
-The same as a share of all points when the number of motions is to be found.
+The same as a share of all points, if the number of motions is unknown.
 
-Without it wrong matches that agree by chance are motions. Of 0 to 0.2 the one with the lowest
-error on a sample of the three real data sets.
+Without it, wrong matches that agree by chance become motions. It is the best value from 0 to 0.2
+on a sample of the three real data sets.
 """
 MAX_MOTIONS = 6
-"""Largest number of motions when it is to be found."""
+"""Largest number of motions, if it is unknown."""
 
 Estimator = Callable[[FloatArray, FloatArray, np.random.Generator], FloatArray | None]
-"""Points of two views in, the F of the best single motion out; None where there is none."""
+"""Returns the F of the best single motion of two views; None if there is none."""
 
 
 def segment_sequentially(estimate: Estimator, threshold: float, pair: LabelledPair,
                          n_motions: int, rng: np.random.Generator) -> Prediction:
     """
-    Find motions one by one, taking the inliers of each away; then every point joins its nearest.
+    Find motions one by one and remove their inliers; then assign every point to the nearest.
 
     A point whose Sampson distance to every motion exceeds the threshold is an outlier.
     """

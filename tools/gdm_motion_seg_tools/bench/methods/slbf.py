@@ -4,9 +4,9 @@
 """
 Spectral Local Best-fit Flats (Zhang, Szlam, Wang, Lerman, IJCV 2012).
 
-Every point gets the flat that fits its neighbourhood best; the size of the neighbourhood is where
-Jones' beta number, the error of the flat over the radius, has its first minimum. Two points are
-alike if each lies near the flat of the other.
+A flat is fitted to the neighbourhood of every point. The size of the neighbourhood is the first
+minimum of Jones' beta number, the error of the flat over the radius. Two points have a high
+affinity if each lies near the flat of the other.
 """
 
 from functools import partial
@@ -25,19 +25,19 @@ SIGMA = 20000.0
 """
 sigma of the paper's experiments.
 
-The same value for both embeddings can only be a multiple of something that scales with the data.
-Here it is one of the mean squared error of the local flat.
+As the paper uses the same value for both embeddings, it must be relative to the scale of the data.
+Here it is a multiple of the mean squared error of the local flat.
 """
 FIRST_SIZE, STEP = 2, 2
 """Neighbourhoods begin with FIRST_SIZE d points and grow by STEP."""
 CHUNK = 64
-"""Points whose neighbourhoods are examined together, for the sake of memory."""
+"""Number of points that are processed together, to limit memory."""
 
 
 def segment(embedding: str, reassign: bool, pair: LabelledPair, n_motions: int,
             rng: np.random.Generator) -> Prediction:
     """
-    Cluster a pair; with ``reassign`` every point then joins the nearest flat of the clusters.
+    Cluster a pair; with ``reassign`` every point is then assigned to the nearest flat.
 
     The last step is our reading of the variant for motion segmentation, SLBF-MS.
     """
@@ -75,7 +75,7 @@ def _affinity(points: FloatArray, regions: list[IntArray], d: int) -> FloatArray
         distances[:, j] = fit_flat(points[region], d).squared_distances(points)
         errors[j] = distances[region, j].mean()
     mutual = np.sqrt(distances * distances.T)
-    # A neighbourhood that fits its flat exactly has no error to compare with.
+    # If a neighbourhood fits its flat exactly, there is no error to compare with.
     floor = max(np.finfo(float).eps * float(mutual.max()), np.finfo(float).tiny)
     near = np.exp(-mutual / np.maximum(2.0 * SIGMA * errors, floor))
     return np.asarray(near + near.T)

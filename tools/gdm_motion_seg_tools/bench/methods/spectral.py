@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the paper's rivals share: their embeddings, and the step from affinities to labels."""
+"""Common parts of the rivals: embeddings, and spectral clustering."""
 
 import numpy as np
 from scipy.linalg import eigh
@@ -14,9 +14,10 @@ from gdm_motion_seg_tools.datasets.pair import LabelledPair
 
 def embedded(pair: LabelledPair, embedding: str, normalised: bool = False) -> FloatArray:
     """
-    Embed a pair linearly (R^4) or nonlinearly (R^9), as the paper did for the rivals: in pixels.
+    Embed a pair linearly (R^4) or nonlinearly (R^9), in pixels as in the paper.
 
-    Only thresholds on lengths need normalised coordinates: the paper's do not fit pixels.
+    Only thresholds on lengths need normalised coordinates, because those of the paper do not fit
+    pixels.
     """
     x1, x2 = pair.x1, pair.x2
     if normalised:
@@ -61,6 +62,6 @@ def k_means(rows: FloatArray, n_clusters: int, rng: np.random.Generator, n_init:
 
 
 def row_normalised(rows: FloatArray) -> FloatArray:
-    """Scale rows to unit length; zero rows stay."""
+    """Scale rows to unit length; zero rows are unchanged."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(norms > 0, norms, 1.0)

@@ -4,7 +4,7 @@
 """
 Sparse Subspace Clustering (Elhamifar, Vidal, CVPR 2009).
 
-Each point as a sparse affine combination of the others: min |c|_1 + lambda |Y c - y|_2 with
+Each point is a sparse affine combination of the others: min |c|_1 + lambda |Y c - y|_2 with
 sum(c) = 1, solved for all points together by ADMM; the coefficients are the affinity.
 """
 
@@ -34,7 +34,7 @@ def segment(embedding: str, pair: LabelledPair, n_motions: int, rng: np.random.G
 def sparse_representation(y: FloatArray, weight: float) -> FloatArray:
     """Return C (N, N) with a zero diagonal and columns that sum to one."""
     scale = float(np.linalg.norm(y, 2)) or 1.0
-    y, weight = y / scale, weight * scale  # the same problem, in units in which ADMM converges
+    y, weight = y / scale, weight * scale  # the same problem, in units for which ADMM converges
     n = y.shape[1]
     sparse, dual1 = np.zeros((n, n)), np.zeros((n, n))
     fitted, dual2 = y.copy(), np.zeros_like(y)
