@@ -10,15 +10,17 @@ import threading
 import cv2
 import numpy as np
 
+from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.masks import MotionMasks
 from gdm_motion_seg.msgs.motions import motion_rows
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.progress import progress
-from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD
 from gdm_motion_seg.viz.overlay import draw_overlay
 

@@ -26,7 +26,7 @@ the most nats of a track within its body, because bodies bend."""
 FIT_CAP = 3.0
 """The same while rigid worlds compete, and for the tracks that refine the best one: with a higher
 cap, a pose between world and a large body is cheaper than that of the world [footage]."""
-BODY_WEIGHT = 0.03
+BODY_WEIGHT = 0.01
 """Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
 WIDER = 1.2
 """If the hull of all bodies exceeds that of the world by so much, a body was taken for the world:

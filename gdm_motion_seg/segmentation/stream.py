@@ -14,7 +14,7 @@ from gdm_motion_seg.geometry.focal import FocalLength
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.graph import Graph, image_graph, Mask
 from gdm_motion_seg.segmentation.motions import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names
 from gdm_motion_seg.segmentation.result import (
@@ -52,8 +52,8 @@ class StreamSegmenter:
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
-        doubt = self._world.contradiction(window, graph, tracks['label'] >= FIRST_BODY, camera,
-                                          seed)
+        doubt = self._world.contradiction(window, graph, expected_bodies(tracks['label'], graph),
+                                          camera, seed)
         doubt = self._smoothed(doubt, tracks['doubt'], stamp)
         parts = partition(window, doubt, tracks['label'], graph)
         if not world_is_widest(window.x, parts.labels):
@@ -93,6 +93,18 @@ class StreamSegmenter:
         elapsed, self._last_stamp = (stamp - self._last_stamp) / 1e9, stamp
         old = 0.5 ** (max(elapsed, 0.0) / constants.MEMORY_S)
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
+
+
+def expected_bodies(previous: IntArray, graph: Graph) -> Mask:
+    """
+    Tell which tracks belonged to a body, or are new and have neighbours of like flow that did.
+
+    The new tracks on a large body are many: they would vote for a world that moves with it.
+    """
+    vote = np.where(previous >= FIRST_BODY, 1.0, np.where(previous == WORLD, -1.0, 0.0))
+    like = graph.contrast < 1.0
+    votes = np.bincount(graph.row[like], vote[graph.neighbour[like]], len(previous))
+    return np.asarray((previous >= FIRST_BODY) | (previous == NEW) & (votes > 0.0))
 
 
 def world_is_widest(x: FloatArray, labels: IntArray) -> bool:
