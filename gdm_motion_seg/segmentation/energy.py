@@ -6,19 +6,21 @@ The energy of a partition into motions and outliers, and the moves that lower it
 
     J = sum_n U_n(l_n)                                   data, in nats
       + lambda sum_mn w_mn [l_m != l_n or outlier]       coherence of neighbours
-      + kappa N sum_k w_k (d_k - s_k)                    the paper's dimensions
-      + beta K + delta B                                 prices of motions and of their parts
+      + kappa N sum_k w_k (d_k - c s_k)                  the paper's dimensions
+      - eta sum_k n_k log(n_k / N)                       code length of the labels
+      + sum_k (beta + gamma M^3/4 n_k^1/4) + delta B     prices of motions and of their parts
 
-U_n is the cost of point n under its motion, or the price of an outlier. In a stream it holds the
-price of leaving the label of the frame before as well. w_mn binds neighbours whose flow agrees. An
+U_n is the cost of point n under its motion, or the price of an outlier. In a window it holds the
+price of leaving the label of the frame before as well; eta, gamma and delta are zero there,
+because the world is known and every body is connected. w_mn binds neighbours whose flow agrees. An
 outlier is bound to nobody: a wrong match has no neighbour that moves like it and pays nothing, and
 a body that is called a heap of outliers pays all its bonds.
 
-d_k is the empirical dimension (the paper's d-hat, equation 4) of the points of cluster k, embedded
-as x (x) x', and w_k its share of the points: of the family (sum_k w_k d_k^p)^(1/p) it is p = 1.
-s_k is the dimension of the places x' (x) x' alone (see ``gdm.excess``). B counts the connected
-parts of all motions: two cars that drive alike are two parts, and save nothing as one motion. No
-term grows with the number of points of the other motions.
+d_k is the empirical dimension (the paper's d-hat) of the points of cluster k, embedded as
+x (x) x', and w_k its share of the points: of the family (sum_k w_k d_k^p)^(1/p) it is p = 1. s_k
+is the dimension of the places x' (x) x' alone (see ``gdm.excess``). What else a split gains by
+chance is paid for by gamma, with M the inliers: a small body costs little. B counts the connected
+parts of all motions: two cars that drive alike are two parts, and save nothing as one motion.
 """
 
 import math
