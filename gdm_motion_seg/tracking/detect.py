@@ -13,6 +13,7 @@ from gdm_motion_seg.tracking.history import Points
 from gdm_motion_seg.tracking.image import GreyImage
 
 Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int32]
 
 DETECTION_SIDE = 640
 """Longest side of the image in which corners are searched, in pixels; larger ones are reduced."""
@@ -153,7 +154,7 @@ def _block(blocked: Mask, u: int, v: int) -> None:
 
 @kernel
 def _corners_by_region(response: Points, least: float, blocked: Mask, fine: float, region: float,
-                       shape: tuple[int, int]) -> tuple[IntArray, Points, IntArray, IntArray]:
+                       shape: tuple[int, int]) -> tuple[IntArray, Points, Indices, Indices]:
     """
     Collect the strongest corner of every cell that is not blocked, ordered by region.
 
@@ -207,7 +208,7 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
 
 
 @kernel
-def _strongest_first(strength: Points, pixel: IntArray, cell: IntArray, blocked: Mask) -> int:
+def _strongest_first(strength: Points, pixel: Indices, cell: Indices, blocked: Mask) -> int:
     """Drop corners in blocked cells, put the strongest of the others first; count them."""
     best, count = 0, 0
     for i in range(len(cell)):
