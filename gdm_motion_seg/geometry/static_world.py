@@ -16,7 +16,8 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, parallax, refine_rigid
+from gdm_motion_seg.geometry.rigid import (
+    copy, entries, epipolar, essential, parallax, refine_rigid)
 from gdm_motion_seg.geometry.smooth_flow import (
     AFFINE, flow_residual, flow_residuals, PLANAR, refine_flow)
 
@@ -98,7 +99,8 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
     for k in range(-2 if warm else -1, FLOW_HYPOTHESES):
         h[:] = 0.0
         if k == -2:
-            h[:] = start
+            for i in range(8):
+                h[i] = start[i]
             refine_flow(h, y2, flow, ones, sample, 4.0 * scale, PLANAR)
         elif k >= 0:
             four = sample[np.random.randint(0, SAMPLE, 4)]
@@ -109,7 +111,8 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
             cost += math.log(1.0 + (rx * rx + ry * ry) / (scale * scale))
         if cost < best:
             best = cost
-            best_h[:] = h
+            for i in range(8):
+                best_h[i] = h[i]
     everyone = np.arange(n)
     for i in range(6):
         refine_flow(best_h, y2, flow, weight, everyone, scale * (4.0 if i < 2 else 1.0),
@@ -167,7 +170,7 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
     best, motion = np.inf, start.copy()
     best_motion: FloatArray = start.copy()
     for k in range(-1 if warm else 0, POSE_HYPOTHESES if warm else COLD_HYPOTHESES):
-        motion[:] = start
+        copy(start, motion)
         if k < 0:
             refine_rigid(motion, rays, sample, precision, ones, 0.0, 3)
         else:
@@ -179,7 +182,7 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
         cost = _capped_cost(motion, tracks, sample, cap)
         if cost < best:
             best = cost
-            best_motion[:] = motion
+            copy(motion, best_motion)
     # Only tracks that agree refine the pose: a large body would bend it.
     for limit in (2.0 * agree, agree):
         nats = rigid_contradiction(best_motion, tracks, tracks.strict, everyone)

@@ -44,23 +44,9 @@ def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set
     """
     Find regions that contradict the world and belong to no body with tracks.
 
-    Parameters
-    ----------
-    contradiction :
-        (h, w) nats per pixel.
-    tracks :
-        Tracks of the frame, with the ids of their bodies.
-    body :
-        (h, w) bodies of the last mask, warped to this frame.
-    known :
-        Bodies that tracks show in this frame.
-    age :
-        (h, w) seconds for which regions were proposed, warped to this frame.
-    seconds :
-        Time since the last frame.
-    names :
-        Gives ids to new bodies.
-
+    ``contradiction`` (h, w) is in nats. ``body`` and ``age`` (h, w) are the bodies of the last
+    mask and the seconds for which regions were proposed, warped to this frame; ``known`` are the
+    bodies that tracks show now, ``seconds`` is the time since the last frame.
     """
     found = Proposals(np.zeros_like(body), np.zeros_like(age), set())
     high = (cv2.GaussianBlur(contradiction, (0, 0), 1.5) > CONTRADICTS).astype(np.uint8)

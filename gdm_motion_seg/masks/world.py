@@ -70,13 +70,8 @@ def parallax(displacement: FloatImage, cells: npt.NDArray[np.int64]) -> FloatIma
     """
     Return by how much the static world leaves the smooth flow around each pixel.
 
-    Parameters
-    ----------
-    displacement :
-        (h, w, 3) displacement against the smooth flow.
-    cells :
-        (N, 2) pixels of the tracks that belong to the world.
-
+    ``displacement`` (h, w, 3) is against the smooth flow; ``cells`` (N, 2) are the pixels of the
+    tracks that belong to the world.
     """
     h, w = displacement.shape[:2]
     total = np.zeros((h // CELL + 1, w // CELL + 1), np.float32)

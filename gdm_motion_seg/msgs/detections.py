@@ -24,15 +24,7 @@ def detections_array(vision: Any, header: Any, result: FrameResult) -> Any:
     """
     Build the vision_msgs/Detection2DArray of a frame: one detection per body.
 
-    Parameters
-    ----------
-    vision :
-        The module with the message classes.
-    header :
-        Stamp and frame of the newer image.
-    result :
-        The result; the world is not a detection.
-
+    ``vision`` is the module with the message classes.
     """
     array = vision.Detection2DArray()
     array.header = header

@@ -63,17 +63,10 @@ ENCODINGS = _encodings()
 
 def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True) -> ImageArray:
     """
-    Convert a sensor_msgs/Image to grey or BGR.
+    Convert a sensor_msgs/Image, of ROS 2 or of rosbags, to grey or BGR.
 
-    Parameters
-    ----------
-    message
-        The message, of ROS 2 or of rosbags.
-    max_pixels
-        Larger images are refused.
-    bridge
-        Whether to use cv_bridge if it is installed; the result is the same.
-
+    Images of more than ``max_pixels`` are refused. cv_bridge is used if it is installed, unless
+    ``bridge`` is False; the result is the same.
     """
     encoding = _check_layout(message, max_pixels)
     pixels = cv_bridge_adapter.pixels(message, encoding.dtype, encoding.channels) \

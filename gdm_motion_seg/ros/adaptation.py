@@ -78,19 +78,7 @@ class Adaptation:
             self._forget_times()
 
     def arrived(self, stamp: int, at: float, dropped: bool = False) -> None:
-        """
-        Note an image.
-
-        Parameters
-        ----------
-        stamp : int
-            Time in its header, in nanoseconds.
-        at : float
-            Time of its arrival, in seconds.
-        dropped : bool
-            Whether an older image was dropped because of it.
-
-        """
+        """Note an image: its stamp (ns), when it came (s), and whether it dropped another one."""
         with self._lock:
             if self._arrivals and stamp <= self._arrivals[-1][0]:
                 self._arrivals.clear()  # another recording, or the same one again

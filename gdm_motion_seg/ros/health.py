@@ -44,21 +44,8 @@ def input_health(node: str, state: str, active_for: float, source: Source, snaps
     """
     Return the status of the input.
 
-    Parameters
-    ----------
-    node
-        Name of the node.
-    state
-        Its state in the life cycle.
-    active_for
-        Time since its activation in seconds; 0 if it is not active.
-    source
-        The publishers of the image topic.
-    snapshot
-        The measurements.
-    patience
-        Time without images, in seconds, after which the status is a warning.
-
+    The node is in ``state`` and has been active for ``active_for`` seconds; ``patience`` is the
+    time without images, in seconds, after which the status is a warning.
     """
     level, message = _input_level(state, active_for, source, snapshot, patience)
     counts = snapshot.counts
@@ -90,23 +77,9 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
     """
     Return the status of the output.
 
-    Parameters
-    ----------
-    node
-        Name of the node.
-    state
-        Its state in the life cycle.
-    snapshot
-        The measurements.
-    patience
-        Time without results, in seconds, after which the status is an error.
-    listeners
-        Number of subscribers of each output.
-    busy
-        What the node waits for, such as the compiler; empty if nothing.
-    pace
-        State of the adaptation to a slow machine.
-
+    ``patience`` is the time without results, in seconds, after which the status is an error;
+    ``listeners`` counts the subscribers of each output; ``busy`` says what the node waits for,
+    such as the compiler.
     """
     level, message = _output_level(state, snapshot, patience, busy, pace)
     counts = snapshot.counts

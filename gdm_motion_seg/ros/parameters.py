@@ -61,13 +61,7 @@ class Parameters:
         """
         Declare all parameters; raises InputError if a given value is invalid.
 
-        Parameters
-        ----------
-        node
-            The node.
-        changed
-            Called with the new configuration after a change.
-
+        ``changed`` is called with the new configuration after a change.
         """
         self._changed = changed
         self._masks: dict[str, GreyImage | InputError] = {}

@@ -67,30 +67,11 @@ class FrameProcessor:
     methods. Changes of settings and resets are applied between two frames.
 
     A segmentation cannot be interrupted. If one does not end, the next change abandons it together
-    with its pipeline and makes a new pipeline; ``abandon`` must then let another thread call
-    ``answer``. Only published results are counted as answered.
+    with its pipeline and makes a new pipeline; ``abandon``, called in the thread of ``track``,
+    must then let another thread call ``answer``. Only published results are counted as answered.
 
-    Parameters
-    ----------
-    config
-        Settings of the node.
-    types
-        Message classes.
-    outputs
-        Receives the messages.
-    statistics
-        Counters of the node.
-    warn
-        Called with a sentence about a problem.
-    now
-        The node's clock in nanoseconds.
-    abandon
-        Called in the thread of ``track`` when a segmentation is abandoned.
-    draw
-        Called with each scene to draw; must not block. Without it, scenes are drawn here.
-    adaptation
-        Adapts the number of tracks to the speed of the machine.
-
+    ``warn`` takes a sentence about a problem, ``now`` is the node's clock in nanoseconds. ``draw``
+    takes each scene and must not block; without it, scenes are drawn here.
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,

@@ -37,15 +37,8 @@ def make_async(node: Node, name: str, wrapper: AsyncWrapper) -> None:
     """
     Replace the callback of a service that rclpy has made by a coroutine.
 
-    Parameters
-    ----------
-    node
-        The node.
-    name
-        Last part of the service's name, for instance ``set_parameters``.
-    wrapper
-        Called with rclpy's own callback, the request and the response.
-
+    ``name`` is the last part of the service's name, for instance ``set_parameters``; ``wrapper``
+    is called with rclpy's own callback, the request and the response.
     """
     service: Any = next(s for s in node.services if s.srv_name.rpartition('/')[2] == name)
     callback = service.callback

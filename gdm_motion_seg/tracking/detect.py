@@ -13,6 +13,7 @@ from gdm_motion_seg.tracking.history import Points
 from gdm_motion_seg.tracking.image import GreyImage
 
 Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.int32]
 
 DETECTION_SIDE = 640
 """Longest side of the image in which corners are searched, in pixels; larger ones are reduced."""
@@ -37,19 +38,9 @@ def detect_corners(grey: GreyImage, tracks: Points, room: int, distance: float,
     """
     Find up to ``room`` corners, the emptiest regions of the image first.
 
-    Parameters
-    ----------
-    grey : array
-        The image.
-    tracks : (N, 2) array
-        Positions of existing tracks.
-    room : int
-        Largest number of corners.
-    distance : float
-        Smallest distance from tracks and from each other, as a share of the longer side.
-    mask : array, optional
-        Zero where no corner may be found.
-
+    ``tracks`` (N, 2) are positions of existing tracks, ``distance`` is the smallest one from them
+    and from each other, as a share of the longer side; ``mask`` is zero where no corner may be
+    found.
     """
     if room <= 0:
         return np.empty((0, 2), np.float32)
@@ -79,23 +70,11 @@ def _reduced(grey: GreyImage) -> tuple[GreyImage, Points]:
 def _spread(response: Points, least: float, tracks: Points, fine: float, region: float,
             room: int) -> Points:
     """
-    Choose corners in rounds: a region may have one track more in every round.
+    Choose up to ``room`` corners in rounds: a region may have one track more in every round.
 
-    Parameters
-    ----------
-    response : (H, W) array
-        Strength of a corner at each pixel.
-    least : float
-        Weakest strength that counts.
-    tracks : (N, 2) array
-        Positions of existing tracks.
-    fine : float
-        Half of the smallest distance in pixels: the side of the cells that tracks block.
-    region : float
-        Side of a region in pixels.
-    room : int
-        Largest number of corners.
-
+    ``response`` (H, W) is the strength of a corner at each pixel, ``least`` the weakest that
+    counts; ``fine`` is half of the smallest distance, the side of the cells that tracks block, and
+    ``region`` the side of a region, both in pixels.
     """
     height, width = response.shape
     blocked = np.zeros((int(height / fine) + 3, int(width / fine) + 3), np.bool_)
@@ -153,17 +132,12 @@ def _block(blocked: Mask, u: int, v: int) -> None:
 
 @kernel
 def _corners_by_region(response: Points, least: float, blocked: Mask, fine: float, region: float,
-                       shape: tuple[int, int]) -> tuple[IntArray, Points, IntArray, IntArray]:
+                       shape: tuple[int, int]) -> tuple[IntArray, Points, Indices, Indices]:
     """
     Collect the strongest corner of every cell that is not blocked, ordered by region.
 
-    Returns
-    -------
-    first : array
-        Where each region begins, and the end of the last one.
-    strength, pixel, cell : arrays
-        Response of each corner, and its indices into the raveled image and into ``blocked``.
-
+    Returns where each region begins, and the end of the last one; the response of each corner, and
+    its indices into the raveled image and into ``blocked``.
     """
     height, width = response.shape
     size = (height // CELL + 1) * (width // CELL + 1)
@@ -207,7 +181,7 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
 
 
 @kernel
-def _strongest_first(strength: Points, pixel: IntArray, cell: IntArray, blocked: Mask) -> int:
+def _strongest_first(strength: Points, pixel: Indices, cell: Indices, blocked: Mask) -> int:
     """Drop corners in blocked cells, put the strongest of the others first; count them."""
     best, count = 0, 0
     for i in range(len(cell)):

@@ -20,19 +20,10 @@ Image = npt.NDArray[np.uint8]
 @kernel
 def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> None:
     """
-    Draw the same dot at many positions.
+    Draw the same dot at many positions, in place.
 
-    Parameters
-    ----------
-    canvas : (H, W, 3) array
-        The picture, drawn on in place.
-    at : (N, 2) array
-        Centres in pixels; parts outside of the picture are not drawn.
-    offsets : (P, 2) array
-        Pixels of the dot about its centre.
-    colour : (3,) array
-        Blue, green, red.
-
+    ``at`` (N, 2) are the centres in pixels; parts outside of the picture are not drawn.
+    ``offsets`` (P, 2) are the pixels of the dot about its centre.
     """
     height, width = canvas.shape[:2]
     for n in range(len(at)):
@@ -51,25 +42,11 @@ def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> No
 def draw_region(canvas: Image, left: int, top: int, soft: Image, ramp: float, colour: Image,
                 tint: float, thickness: float) -> None:
     """
-    Tint a region and outline it, with a thin dark line on either side of the outline.
+    Tint a region in place and outline it, with a thin dark line on either side of the outline.
 
-    Parameters
-    ----------
-    canvas : (H, W, 3) array
-        The picture, drawn on in place; it holds the whole region.
-    left, top : int
-        Pixel of the picture at which ``soft`` begins.
-    soft : (h, w) array
-        255 inside of the region and 0 outside; in between it rises over ``ramp`` pixels.
-    ramp : float
-        More than ``thickness + 3``.
-    colour : (3,) array
-        Blue, green, red.
-    tint : float
-        Share of the colour inside.
-    thickness : float
-        Of the outline, in pixels.
-
+    ``soft`` (h, w) begins at the pixel (left, top) of the picture, which holds all of it: 255
+    inside of the region and 0 outside; in between it rises over ``ramp`` pixels, more than
+    ``thickness + 3``. ``tint`` is the share of the colour inside.
     """
     tinted = np.empty((3, 256), np.uint8)
     for c in range(3):
