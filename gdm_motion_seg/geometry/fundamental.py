@@ -103,7 +103,8 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> Float
     noise = frame.refine_at_own_scale(f, unit)
     gross = int((_sampson(f, points) > GROSS_SIGMAS * noise).sum())
     if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * len(a1):
-        start = cv2.findFundamentalMat(points[:2].T, points[2:].T, cv2.FM_LMEDS)[0]
+        start = cv2.findFundamentalMat(points[:2].T, points[2:].T, cv2.FM_LMEDS, 1.0, 0.99,
+                                       LMEDS_SAMPLES)[0]
         if start is not None and np.isfinite(start).all():
             other = rank_two(start[:3])
             other_noise = frame.refine_at_own_scale(other, unit)

@@ -172,7 +172,7 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
     for r in range(1, len(first)):
         first[r] += first[r - 1]
     filled, by_strength = first.copy(), np.empty(count, np.float32)
-    by_pixel, by_cell = np.empty(count, np.int64), np.empty(count, np.int64)
+    by_pixel, by_cell = np.empty(count, np.int32), np.empty(count, np.int32)
     for i in range(count):
         j = filled[where[i]]
         filled[where[i]] += 1
