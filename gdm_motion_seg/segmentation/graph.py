@@ -37,7 +37,7 @@ class Graph(NamedTuple):
 
     def groups(self, member: Mask, least_bond: float = 0.0) -> IntArray:
         """
-        Number the groups of members that edges of like flow connect; -1 elsewhere.
+        Return the number of the group of each member that edges of like flow connect; else -1.
 
         Flow is alike where the contrast is below 1, or where the bond is at least ``least_bond``
         if that is given.
