@@ -35,8 +35,8 @@ CELLS = 12
 """Cells along the longer side in which the weights of tracks are balanced."""
 FEWEST = 30
 """Tracks below which a gap tells nothing about the world."""
-MEMORY_S = 0.1
-"""Half-life of a track's evidence, in seconds [footage]."""
+MEMORY_S, BODY_MEMORY_S = 0.1, 0.3
+"""Half-life of a track's evidence in seconds, and of that of a body's track [footage]."""
 
 # Neighbours.
 NEIGHBOURS = 8

@@ -16,7 +16,7 @@ from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.graph import Graph, image_graph, Mask
 from gdm_motion_seg.segmentation.motions import estimate_motions
-from gdm_motion_seg.segmentation.naming import Names
+from gdm_motion_seg.segmentation.naming import Names, Tracks
 from gdm_motion_seg.segmentation.result import (
     FIRST_BODY, MotionSegmentation, NEW, OUTLIER, WORLD)
 from gdm_motion_seg.segmentation.world import WorldEstimator
@@ -54,7 +54,7 @@ class StreamSegmenter:
         seed = self._seed + self._windows
         doubt = self._world.contradiction(window, graph, expected_bodies(tracks['label'], graph),
                                           camera, seed)
-        doubt = self._smoothed(doubt, tracks['doubt'], stamp)
+        doubt = self._smoothed(doubt, tracks, stamp)
         parts = partition(window, doubt, tracks['label'], graph)
         if not world_is_widest(window.x, parts.labels):
             # A large body was taken for the world: start again from the tracks around it.
@@ -88,10 +88,17 @@ class StreamSegmenter:
         moving = (labels >= FIRST_BODY).astype(np.float64)
         return estimate_motions(window.pair, labels, moving, None, camera, self._names.since)
 
-    def _smoothed(self, doubt: FloatArray, before: FloatArray, stamp: int) -> FloatArray:
-        """Average the evidence of each track over time."""
+    def _smoothed(self, doubt: FloatArray, tracks: Tracks, stamp: int) -> FloatArray:
+        """
+        Average the evidence of each track over time, for longer within a body.
+
+        A body may move along the epipolar lines of the world for a moment.
+        """
         elapsed, self._last_stamp = (stamp - self._last_stamp) / 1e9, stamp
-        old = 0.5 ** (max(elapsed, 0.0) / constants.MEMORY_S)
+        memory = np.where(tracks['label'] >= FIRST_BODY, constants.BODY_MEMORY_S,
+                          constants.MEMORY_S)
+        old = 0.5 ** (max(elapsed, 0.0) / memory)
+        before = tracks['doubt']
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
 
 
