@@ -28,7 +28,7 @@ from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
-from gdm_motion_seg.ros.shared_memory import remove_abandoned, segments_of  # noqa: E402
+from gdm_motion_seg.ros.segments import remove_abandoned, segments_of  # noqa: E402
 from gdm_motion_seg.settings import settings_of  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
