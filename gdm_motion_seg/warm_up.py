@@ -60,6 +60,9 @@ def _warm_up_motion() -> None:
     pair = Correspondences.from_arrays(x1, x2, SIZE)
     motion = estimate_motion(pair, np.arange(len(pair)), 1, Camera.guess(SIZE))
     assert motion.kind is MotionKind.GENERAL
+    # The dimension decides whether bodies that touch are one.
+    excess_dimension(np.ascontiguousarray(embed(pair).T), places(pair), np.arange(len(pair)), 0.35,
+                     1.0, np.empty(len(pair)))
     # The focal length is estimated from such poses as soon as the world has parallax.
     rays = np.ascontiguousarray(np.hstack([pair.x1, pair.x2]).T) / SIZE[0]
     forward, ones = np.vstack([np.eye(3), [0.0, 0.0, 1.0]]), np.ones(len(pair))

@@ -240,9 +240,9 @@ class BodySolver:
         """Return the dimension term of a body."""
         pair = self._window.pair.take(members)
         everyone = np.arange(len(members))
-        return constants.DIMENSION * len(members) * excess_dimension(
-            np.ascontiguousarray(embed(pair).T), places(pair), everyone, WEIGHTS.epsilon, WEIGHTS.null,
-            np.empty(len(members)))
+        excess = excess_dimension(np.ascontiguousarray(embed(pair).T), places(pair), everyone,
+                                  WEIGHTS.epsilon, WEIGHTS.null, np.empty(len(members)))
+        return constants.DIMENSION * len(members) * excess
 
     def _is_known(self, members: IntArray) -> bool:
         """Tell whether some of the tracks belonged to a body in the frame before."""

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.geometry.motion import Motion as Motion, WORLD as WORLD
+from gdm_motion_seg.geometry.motion import Motion, WORLD
+
+__all__ = ['FIRST_BODY', 'Motion', 'MotionSegmentation', 'NEW', 'OUTLIER', 'WORLD']
 
 OUTLIER = -1
 """The label of a wrong match: a point that follows no motion."""

@@ -15,10 +15,10 @@ from gdm_motion_seg.gdm.empirical import hard_dimensions
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.fundamental import sampson_distances
+from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import SEARCHED, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
-from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.segmentation.problem import pose_problem
 from gdm_motion_seg.segmentation.result import MotionSegmentation, OUTLIER
 from gdm_motion_seg.segmentation.solver import Partition, Solver

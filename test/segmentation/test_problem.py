@@ -42,7 +42,7 @@ def test_neighbours_that_move_alike_are_bound_and_others_are_not():
     x1 = np.column_stack([np.arange(20.0), np.zeros(20)])
     flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [0.0, 30.0])
     problem = pose(x1, x1 + flow)
-    apart = np.repeat(np.arange(20) < 10, np.diff(problem.graph.first)) != (problem.graph.neighbour < 10)
+    apart = (problem.graph.row < 10) != (problem.graph.neighbour < 10)
     assert (problem.graph.bond[~apart] == 1.0).all()
     assert (problem.graph.bond[apart] < 0.1).all()
 
