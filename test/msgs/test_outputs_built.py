@@ -9,6 +9,7 @@ import pytest
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
                                         time_of)
@@ -21,7 +22,7 @@ from gdm_motion_seg.msgs.masks import instances_image, mask_image
 from gdm_motion_seg.msgs.motions import motion_rows, motions_cloud
 from gdm_motion_seg.msgs.types import ros_types, rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
-from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.viz.colors import motion_rgb
 
 SIZE = (640, 480)

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.msgs.images import encode_compressed
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.measurements import Statistics
-from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
+from gdm_motion_seg.ros.processor import Arrival, DETECTIONS, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.settings import with_flat
 from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
 
@@ -39,8 +40,8 @@ class Collected:
         self.messages = defaultdict(list)
 
     def wanted(self, name):
-        """Want everything."""
-        return True
+        """Want everything; the node offers detections only with vision_msgs."""
+        return name != DETECTIONS or vision_messages() is not None
 
     def publish(self, name, message):
         """Keep a message."""

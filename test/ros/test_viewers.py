@@ -17,6 +17,7 @@ from sensor_msgs.msg import Image  # noqa: E402, I100
 
 from gdm_motion_seg.errors import InputError  # noqa: E402
 from gdm_motion_seg.geometry.correspondences import Correspondences  # noqa: E402
+from gdm_motion_seg.geometry.kind import MotionKind  # noqa: E402
 from gdm_motion_seg.msgs.clouds import header_of  # noqa: E402
 from gdm_motion_seg.msgs.images import encode_compressed  # noqa: E402
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud  # noqa: E402
@@ -25,8 +26,7 @@ from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.pipeline import FrameResult  # noqa: E402
 from gdm_motion_seg.ros import listener, rviz  # noqa: E402
 from gdm_motion_seg.ros.process import dds_here, NodeProcess  # noqa: E402
-from gdm_motion_seg.segmentation.result import (  # noqa: E402
-    Motion, MotionKind, MotionSegmentation)
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation  # noqa: E402
 from gdm_motion_seg.view.feeds import node_sights  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 

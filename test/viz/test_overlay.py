@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
+from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.pipeline import FrameResult
-from gdm_motion_seg.segmentation.result import Motion, MotionKind, MotionSegmentation
+from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.viz.colors import (is_second_round, motion_bgr, motion_rgb, OUTLIER_RGB,
                                        PALETTE, WORLD_RGB)
 from gdm_motion_seg.viz.overlay import draw_overlay, legend_lines, tag_text
