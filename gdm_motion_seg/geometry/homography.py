@@ -20,8 +20,8 @@ MIN_POINTS = 4
 """Points that a homography needs, no three of them on a line."""
 FAR = 1e12
 """Distance in pixels of a point whose image lies on or behind the horizon."""
-SAMPLES = 200
-"""Most samples of four points: with half of the points wrong, one is clean for sure."""
+SAMPLES = 60
+"""Most samples of four points: with half of the points wrong, one is clean with 98 %."""
 
 
 def fit_homography(x1: FloatArray, x2: FloatArray, loss_px: float) -> FloatArray:

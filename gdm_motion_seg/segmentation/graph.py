@@ -3,6 +3,7 @@
 
 """Neighbour graph of tracks, and connected groups of tracks with like flow."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -75,12 +76,29 @@ def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
 
     """
     first, b = symmetric_rows(np.ascontiguousarray(near, np.int64))
-    a = np.repeat(np.arange(len(near)), np.diff(first))
-    distance, difference, speed = (
-        np.sqrt(np.einsum('ij,ij->i', d, d))
-        for d in (x[a] - x[b], flow[a] - flow[b], 0.5 * (flow[a] + flow[b])))
-    contrast = difference / (LIKE_PX + LIKE_SLOPE * distance + LIKE_SHARE * speed)
-    return Graph(first, b, contrast, np.exp(-difference / (BOND_PX + BOND_SLOPE * distance)))
+    # Constants of other modules are handed in: a kernel keeps those that it was compiled with.
+    return Graph(first, b, *edge_weights(first, b, np.hstack([x, flow]),
+                                         (LIKE_PX, LIKE_SLOPE, LIKE_SHARE),
+                                         (BOND_PX, BOND_SLOPE)))
+
+
+@kernel
+def edge_weights(first: IntArray, neighbour: IntArray, points: FloatArray,
+                 like: tuple[float, float, float],
+                 bond: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
+    """Return the contrast and the bond of every edge; ``points`` (N, 4) are x, y and flow."""
+    contrasts, bonds = np.empty(len(neighbour)), np.empty(len(neighbour))
+    for i in range(len(first) - 1):
+        for e in range(first[i], first[i + 1]):
+            j = neighbour[e]
+            dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
+            du, dv = points[i, 2] - points[j, 2], points[i, 3] - points[j, 3]
+            su, sv = points[i, 2] + points[j, 2], points[i, 3] + points[j, 3]
+            distance, difference = math.sqrt(dx * dx + dy * dy), math.sqrt(du * du + dv * dv)
+            speed = 0.5 * math.sqrt(su * su + sv * sv)
+            contrasts[e] = difference / (like[0] + like[1] * distance + like[2] * speed)
+            bonds[e] = math.exp(-difference / (bond[0] + bond[1] * distance))
+    return contrasts, bonds
 
 
 @kernel
