@@ -117,13 +117,13 @@ BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
 """Batches of samples of a search, of those at unexplained points, and samples of a batch."""
 BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
-COVERS = 24
+COVERS = 40
 """Random covers of the points by K proposals from which a cold search starts."""
 COVERED = (2, 3)
 """Numbers of motions of covers where it is not given; more are added one by one."""
 GOOD_COVER = 0.7
 """A cover takes only proposals whose gain is at least this share of the best one's."""
-TRIED, SETTLED = 3, 4
+TRIED, SETTLED = 5, 6
 """Proposals that are tried as a further motion of each partition; trials that descend in full."""
 CYCLES = 2
 """Times that motions are added to all partitions and removed from all."""
