@@ -15,7 +15,7 @@ from gdm_motion_seg_tools.synth.truth import Truth
 
 SMALL = (320, 240)
 
-# The same examples every time: a run that fails can be repeated. `make fuzz` looks for new ones.
+# The examples are the same every time, so a failure can be reproduced. `make fuzz` tries new ones.
 settings.register_profile('suite', derandomize=True, deadline=None)
 settings.load_profile('suite')
 
@@ -23,16 +23,16 @@ settings.load_profile('suite')
 @pytest.fixture(scope='session')
 def compiled(small_bag: tuple[Path, Truth]) -> None:
     """
-    Compile once: what is compiled is kept on disk, and other processes find it there.
+    Compile once into the cache on disk, which other processes use.
 
-    They then have nothing to say about it.
+    They then print no messages about compilation.
     """
     warm_up(NodeConfig())
 
 
 @pytest.fixture(scope='session')
 def small_bag(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
-    """Give a bag (mcap) of 16 small frames with two movers, and its truth."""
+    """Return a bag (mcap) of 16 small frames with two movers, and its truth."""
     folder = tmp_path_factory.mktemp('scenes') / 'two_movers'
     write_scene(folder, SceneOptions('two_movers', 16, SMALL))
     return folder, Truth.load(folder)

@@ -34,7 +34,7 @@ with progress.reported(print):
 
 @pytest.fixture
 def module(tmp_path):
-    """Give a function that loads a module with one kernel and counts the compilations."""
+    """Return a function that loads a module with one kernel and counts the compilations."""
     file = tmp_path / 'tiny.py'
     file.write_text(MODULE)
 
@@ -51,7 +51,7 @@ def module(tmp_path):
 
 @pytest.fixture
 def said(tmp_path):
-    """Give what is said about the cache of this test."""
+    """Return what is said about the cache of this test."""
     sentences = []
 
     def note(sentence):
@@ -74,7 +74,7 @@ def test_compiled_code_is_loaded_from_the_cache(module, said, tmp_path):
 
 
 def zeros(data):
-    """Keep the length and lose the end, as a power cut may."""
+    """Keep the length and clear the end, as a power failure may."""
     return data[:len(data) // 2] + bytes(len(data) - len(data) // 2)
 
 
@@ -118,7 +118,7 @@ def test_a_full_disk_is_reported_with_one_sentence(module, said):
 
 def test_without_any_writable_folder_everything_works_with_one_sentence(tmp_path):
     (tmp_path / 'tiny.py').write_text(MODULE)
-    # Root may write everywhere, so that a missing permission would prove nothing.
+    # Root may write everywhere, so a missing permission would have no effect.
     (tmp_path / '__pycache__').touch()
     nowhere = '/proc/nowhere'
     environment = {**os.environ, 'HOME': nowhere, 'XDG_CACHE_HOME': nowhere,

@@ -92,7 +92,7 @@ def test_the_memory_of_a_long_stream_is_bounded():
 
     def play(first, count):
         for i in range(first, first + count):
-            # Forth and back, and now and then noise, in which all tracks are lost.
+            # Forwards and backwards; sometimes noise, in which all tracks are lost.
             picture = images[abs(i % 22 - 11)] if i % 20 else noise.integers(
                 0, 255, images[0].shape, np.uint8)
             pipeline.process(picture, 10**9 + i * 33_333_333)

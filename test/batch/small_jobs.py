@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Settings with which a batch is quick enough for a test."""
+"""Settings that make a batch fast enough for a test."""
 
 from pathlib import Path
 from typing import Any

@@ -29,7 +29,7 @@ def batch(*words):
 
 @pytest.fixture
 def inputs(tmp_path, tiny_bags, long_bag):
-    """Give a folder with three short bags, a long one, and one that was cut off."""
+    """Return a folder with three short bags, a long one, and a truncated one."""
     folder = tmp_path / 'in'
     shutil.copytree(tiny_bags, folder)
     shutil.copytree(long_bag, folder / 'long')
@@ -40,7 +40,7 @@ def inputs(tmp_path, tiny_bags, long_bag):
 
 @pytest.fixture
 def done(tmp_path, tiny_bags, in_process_scheduler):
-    """Give the output folder of a run over the short bags."""
+    """Return the output folder of a run over the short bags."""
     assert batch(tiny_bags, '--out', tmp_path / 'out', '--scheduler', in_process_scheduler) == 0
     return tmp_path / 'out'
 
@@ -70,7 +70,7 @@ def test_only_what_is_missing_or_has_changed_is_computed(tmp_path, inputs, in_pr
     assert computed() == (0, ['bag1', 'cut'], {})
     second = run_of(tmp_path / 'out')
     assert {name for name in first if second[name] != first[name]} == {'bag1'}
-    # Where nothing is to be computed, not even the scheduler is asked.
+    # If there is nothing to compute, the scheduler is not contacted.
     assert computed(scheduler='tcp://127.0.0.1:1') == (0, [], {})
     assert computed('--set', 'seed=3')[1] == ['bag0', 'bag1', 'bag2', 'cut', 'long']
 

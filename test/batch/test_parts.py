@@ -22,7 +22,7 @@ RECORDING = Recording('a', '/a', 1, 'f')
 
 @pytest.fixture(scope='module')
 def sources(tmp_path_factory, long_bag):
-    """Give the same kind of frames as a bag, a video and a folder of images."""
+    """Return the same kind of frames as a bag, a video and a folder of images."""
     folder = tmp_path_factory.mktemp('sources')
     (folder / 'images').mkdir()
     writer = VideoWriter(folder / 'video.mp4', 30.0)

@@ -15,7 +15,7 @@ from gdm_motion_seg.errors import InputError
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory):
-    """Give a data set of two recordings; body 1 pauses, the world has many keypoints."""
+    """Return a data set of two recordings; body 1 pauses, the world has many keypoints."""
     out = tmp_path_factory.mktemp('out')
     for name, shift in (('r1', 0.0), ('x', 100.0)):
         rows = [{'stamp': int(1e9 * t), 'time': t, 'id': 1, 'count': 30, 'moving': 0.9,

@@ -14,7 +14,7 @@ from gdm_motion_seg.errors import InputError, MissingDependencyError
 
 @pytest.fixture(params=['local', 'memory'])
 def store(request, tmp_path):
-    """Give an empty store of each kind."""
+    """Return an empty store of each kind."""
     if request.param == 'local':
         return Store(str(tmp_path / 'out'))
     fsspec.filesystem('memory').store.clear()

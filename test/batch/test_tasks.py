@@ -56,7 +56,7 @@ def joined(tmp_path_factory, long_bag):
     assert plan.status == SPLIT and len(plan.parts) == 3
     for status in (DONE, KEPT):
         assert track_recording(job, recording, KEY, plan.parts).status == status
-    # Another order than that of time, as workers finish them.
+    # Workers do not finish the parts in the order of time.
     for before, part in reversed([*zip((None, *plan.parts), plan.parts)]):
         for status in (DONE, KEPT):
             assert process_part(job, recording, KEY, part, before).status == status

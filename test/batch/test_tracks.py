@@ -21,7 +21,7 @@ CAMERA = Camera.from_info([100.1, 0, 80.3, 0, 99.7, 60.2, 0, 0, 1], [0.1, -0.2, 
 
 @pytest.fixture(scope='module')
 def tracked(tiny_bags):
-    """Give frames with their tracks; the first ones have no pair."""
+    """Return frames with their tracks; the first ones have no pair."""
     pipeline = MotionPipeline(small_job('out').config)
     with open_source(tiny_bags / 'bag0') as source:
         return [(frame, pipeline.track(frame.image, frame.stamp), camera)

@@ -35,7 +35,7 @@ def events(out):
 
 
 def wait_for(condition):
-    """Return what the condition gives as soon as it is true."""
+    """Wait until a condition is true; returns its value."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         value = condition()
@@ -47,7 +47,7 @@ def wait_for(condition):
 
 @contextmanager
 def process(*words, **options):
-    """Run a Python module as a process of its own, and end it."""
+    """Run a Python module in a new process, and end it."""
     child = subprocess.Popen([sys.executable, '-m', *map(str, words)], **options)
     try:
         yield child
@@ -58,7 +58,7 @@ def process(*words, **options):
 
 @contextmanager
 def scheduler_with_two_workers(folder):
-    """Give the address of a scheduler and the ids of two worker processes that joined it."""
+    """Return the address of a scheduler and the ids of two worker processes that joined it."""
     file = folder / 'scheduler.json'
     quiet = {'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL, 'cwd': folder}
     worker = ('distributed.cli.dask_worker', '--scheduler-file', file, '--nthreads', 1,

@@ -20,7 +20,7 @@ from gdm_motion_seg_tools.datasets.synthetic import make_scene, Scene
 
 @pytest.fixture()
 def in_this_process(monkeypatch):
-    """Run tasks here: the processes have a test of their own."""
+    """Run tasks in this process; another test covers worker processes."""
     monkeypatch.setattr(runner, '_in_processes',
                         lambda todo, jobs: ((task, run_task(task)) for task in todo))
 

@@ -25,7 +25,7 @@ FEW = 'gdm-paper,gdm-model-reassign,gdm-truth,ref'
 
 @pytest.fixture()
 def runs(monkeypatch):
-    """Run tasks here, and list them."""
+    """Run tasks in this process, and list them."""
     done = []
 
     def here(todo, jobs):

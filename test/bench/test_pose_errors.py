@@ -25,7 +25,7 @@ def test_the_pose_of_the_world_of_a_rendered_scene_is_nearly_the_true_one():
     assert [row['pair'] for row in rows] == ['two_movers', 'pure_rotation']
     assert summary['pose_pairs'] == 10 and summary['pose_share'] > 0.7
     assert 0 < summary['rotation_error_deg'] < 0.2
-    # A camera that only turns has no direction; the other one has.
+    # A camera that only rotates has no direction of translation; the other one has.
     assert 'direction_error_deg' not in rows[1] and 0 < rows[0]['direction_error_deg'] < 6
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rivals of the paper do, step by step, what their papers say."""
+"""The steps of the rival methods do what their papers say."""
 
 import sys
 from types import SimpleNamespace
@@ -135,7 +135,7 @@ def test_rivals_with_outlier_rejection_reject_more_outliers_than_inliers(name):
 
 
 def binding(matrices, labels):
-    """Return something that answers as the binding of Progressive-X does."""
+    """Return a replacement for the Python binding of Progressive-X."""
     return SimpleNamespace(findTwoViewMotions=lambda *_, **__: (matrices, labels))
 
 

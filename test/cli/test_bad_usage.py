@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-What people do wrong, for each command that it can happen to.
+Wrong use of each command.
 
-One sentence, exit code 2 (130 for Ctrl-C), no traceback, and nothing half-written is left. What
+One sentence, exit code 2 (130 for Ctrl-C), no traceback, and no incomplete output. What
 video and bag have computed until Ctrl-C is kept.
 """
 
@@ -39,7 +39,7 @@ FRAMES = 9
 
 
 def pictures(n=FRAMES, size=SIZE):
-    """Make images of something that moves."""
+    """Render images of a body that moves."""
     rng = np.random.default_rng(0)
     base = cv2.GaussianBlur(rng.integers(0, 255, (size[1], size[0], 3), np.uint8), (0, 0), 2)
     return [np.roll(base, 2 * i, axis=1) for i in range(n)]
@@ -59,7 +59,7 @@ def cut(file, share):
 
 @pytest.fixture(scope='module')
 def inputs(tmp_path_factory):
-    """Give a folder with good inputs, and with what can be wrong about them."""
+    """Return a folder with valid and invalid inputs."""
     folder, types = tmp_path_factory.mktemp('inputs'), rosbags_types()
     write_bag(folder / 'bag', pictures())
     shutil.copytree(folder / 'bag', folder / 'cut_bag')
@@ -79,7 +79,7 @@ def inputs(tmp_path_factory):
     cut(folder / 'cut.mp4', 0.4)
     (folder / 'noise.mp4').write_bytes(np.random.default_rng(0).bytes(5000))
     (folder / 'text.png').write_text('hello')
-    # What is compiled at the first use is compiled now, and not while the disk is full.
+    # Compile now, not later while the disk is full.
     assert main(['segment', str(folder / 'frames/0.png'), str(folder / 'frames/5.png'),
                  '--out', str(folder / 'o.png')]) == 0
     return folder
@@ -87,7 +87,7 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture
 def here(inputs, tmp_path, monkeypatch, compiled):
-    """Work in a folder in which there are only the inputs."""
+    """Work in a folder that contains only the inputs."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'in').symlink_to(inputs)
     return tmp_path
@@ -176,7 +176,7 @@ PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
 
 
 def obey_permissions():
-    """Take from root the right to write everywhere, for the program that is executed next."""
+    """Remove root's right to write everywhere, for the program that is executed next."""
     if os.geteuid() == 0:
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
 
@@ -205,7 +205,7 @@ def test_no_permission_to_write_is_one_sentence_for_every_command(here):
 
 @contextmanager
 def disk_with_room_for(size):
-    """Let no file of this process grow beyond a size, as on a disk that is full then."""
+    """Limit the size of files of this process, which simulates a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -237,7 +237,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(here, capsys, words):
 
 @contextmanager
 def started(*words, **options):
-    """Start a command in a process of its own, which takes signals as at a terminal."""
+    """Start a command in a new process, which handles signals as in a terminal."""
     process = subprocess.Popen(
         [sys.executable, '-m', 'gdm_motion_seg', *map(str, words)], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
@@ -250,7 +250,7 @@ def started(*words, **options):
 
 
 def interrupted(process, begun, number=signal.SIGINT):
-    """Press Ctrl-C when something has begun; returns exit code and what was said."""
+    """Send Ctrl-C when a condition is true; returns the exit code and the output."""
     deadline = time.monotonic() + 300
     while not begun():
         assert process.poll() is None, process.communicate()
@@ -278,7 +278,7 @@ def frames_in(path):
 
 @pytest.fixture
 def long(here, inputs):
-    """Give a folder of frames that takes minutes."""
+    """Return a folder of frames that takes minutes."""
     (here / 'long').mkdir()
     for i in range(20000):
         (here / 'long' / f'{i:05d}.png').symlink_to(inputs / 'frames' / f'{i % FRAMES}.png')
@@ -294,7 +294,7 @@ def test_ctrl_c_in_a_video_keeps_what_was_computed_so_far(here, long):
     assert code == 130 and document['interrupted'] is True and 5 < count < 20000
     assert f'stopped by Ctrl-C after {count} of 20000 frames' in ' '.join(said.split())
     assert names(here) == ['i', 'in', 'long', 'm', 'o.html', 'o.json', 'out']
-    # Every file is whole, and all of them hold the same frames.
+    # Every file is complete, and all of them contain the same frames.
     for table in ('keypoints.csv', 'motions.csv'):
         assert count - 2 * FRAMES <= max(frames_in(here / 'out' / table)) < count
     video = cv2.VideoCapture(str(here / 'out' / 'overlay.mp4'))
@@ -345,11 +345,11 @@ def test_ctrl_c_in_a_long_search_ends_segment_and_leaves_nothing(here):
     words = [word for setting in endless for word in ('--set', setting)]
     with started(*WRITERS['segment'], 'out.png', *words) as process:
         def solving():
-            # Loading everything takes less.
+            # Loading takes less time than this.
             return psutil.Process(process.pid).cpu_times().user > 6
 
         code, errors = interrupted(process, solving)
-    # The paper's methods may have to be compiled first, which the command says.
+    # The methods of the paper may be compiled first; the command says so.
     said = [line for line in errors.splitlines() if not line.startswith('compiling')]
     assert (code, said) == (130, [])
     assert names(here) == ['in']
@@ -365,5 +365,5 @@ def test_ctrl_c_ends_a_replay(here):
                      env={**os.environ, **dds_environment()}) as process:
             code, said = interrupted(process, lambda: recorder.records('/image'))
         recorder.close()
-    # That is the usual end of a replay; launch would report any other code as a crash.
+    # This is the usual end of a replay; launch would report any other exit code as a crash.
     assert code == 0 and 'messages of in/bag played' in said and 'Traceback' not in said

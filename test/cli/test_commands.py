@@ -31,7 +31,7 @@ def here(tmp_path, monkeypatch, compiled):
 
 @pytest.fixture(scope='module')
 def two_images(tmp_path_factory):
-    """Give two frames of a scene, five frames apart, as files."""
+    """Return two frames of a scene, five frames apart, as files."""
     folder = tmp_path_factory.mktemp('images')
     renderer = Renderer(scene_named('two_movers'))
     for name, i in (('a.png', 0), ('b.png', 5)):
@@ -112,7 +112,7 @@ def test_synth_writes_masks_of_what_moves_in_the_layout_of_davis(here, capsys):
 
 @pytest.fixture
 def walk(tmp_path):
-    """Return a folder of images with names of their own, of a scene in which two bodies move."""
+    """Return a folder of images with unusual names, of a scene in which two bodies move."""
     folder = tmp_path / 'walk'
     folder.mkdir()
     renderer = Renderer(scene_named('two_movers'), (160, 120))
@@ -307,7 +307,7 @@ def command(*words):
 
 @pytest.mark.parametrize('number, code', [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
-    # Where the tests run in the background of a shell, they inherit a SIGINT that is ignored.
+    # Tests in the background of a shell inherit that SIGINT is ignored.
     process = subprocess.Popen(command('synth', 'out', '--frames', 100000, '--size', '64x48'),
                                stderr=subprocess.PIPE, text=True,
                                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
@@ -326,7 +326,7 @@ def test_an_interruption_ends_at_once_and_leaves_nothing(here, number, code):
 
 @pytest.mark.parametrize('number, code', [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interruption_within_a_destructor_is_not_lost(here, number, code):
-    # Python drops what is raised there; so does a numerical library that calls back.
+    # Python ignores exceptions there, and so do callbacks of numerical libraries.
     interrupted = ('import os, signal, sys, time\n'
                    f'signal.signal({number:d}, signal.default_int_handler)\n'
                    'from gdm_motion_seg_tools.cli import synth\n'

@@ -15,7 +15,7 @@ from gdm_motion_seg.progress import progress
 
 @pytest.fixture
 def said(monkeypatch):
-    """Give what a command says, and an event for the second sentence."""
+    """Return what a command says, and an event for the second sentence."""
     sentences, twice, say = [], threading.Event(), main_module._say
 
     def listen(sentence):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Every command in the README and the docs is run, or named here with the reason why not.
+Every command in the README and the docs is run, or listed here with the reason why not.
 
 A command that would take minutes is run with a smaller input: SMALLER says how.
 """
@@ -116,14 +116,14 @@ def python_blocks():
 
 
 def longest_start(command, table):
-    """Return what a table says of the longest beginning of a command that it knows."""
+    """Return the entry of a table for the longest prefix of a command that it contains."""
     known = [start for start in table if f'{command} '.startswith(f'{start} ')]
     return table[max(known, key=len)] if known else None
 
 
 @pytest.fixture(scope='module')
 def desk(tmp_path_factory, small_bag):
-    """Give a folder with everything that the examples speak of."""
+    """Return a folder with all files that the examples name."""
     folder = tmp_path_factory.mktemp('desk')
     shutil.copytree(small_bag[0], folder / 'recording')
     renderer = Renderer(scene_named('two_movers'), (320, 240))
@@ -141,7 +141,7 @@ def desk(tmp_path_factory, small_bag):
 
 
 def write_data_sets(folder):
-    """Write one small pair of each data set, in its own format."""
+    """Write one small pair of each data set, in the format of the data set."""
     for name in ('hopkins155', 'adelaidermf_f', 'kt3dmoseg/frames/Seq000_Clip01'):
         (folder / name).mkdir(parents=True)
     pair = make_scene(Scene(n_points=120, n_motions=2, outliers=0.2), np.random.default_rng(0))
@@ -164,14 +164,14 @@ def write_data_sets(folder):
 
 @pytest.fixture(scope='module')
 def checkout(tmp_path_factory):
-    """Give a checkout that may be written into, with the environment of this one."""
+    """Return a writable checkout with the environment of this one."""
     folder = tmp_path_factory.mktemp('checkout')
     names = ('LICENSE', 'Makefile', 'README.md', 'setup.py', 'setup.cfg', 'pyproject.toml',
              'package.xml', 'mkdocs.yml', 'config', 'docs', 'launch', 'resource', 'test')
     for name in names:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
         copy(ROOT / name, folder / name)
-    # Links, so that what is compiled and checked already is not compiled and checked again.
+    # Links, so that nothing is compiled and checked again.
     for name in ('gdm_motion_seg', 'tools', '.mypy_cache'):
         if (ROOT / name).exists():
             (folder / name).symlink_to(ROOT / name)
@@ -182,7 +182,7 @@ def checkout(tmp_path_factory):
 def run_make(words, folder):
     if not (folder / '.venv' / '.ready').exists():
         pytest.skip('needs the environment that "make venv" makes')
-    # It is ready, whatever the times of its files say.
+    # It is ready; the times of its files do not matter.
     ready = ['-o', '.venv/.ready', '-o', '.venv/.compiled']
     subprocess.run([words[0], *ready, *words[1:]], cwd=folder, check=True)
 
@@ -191,12 +191,12 @@ def run_python(words, folder):
     before = {name: (folder / name).read_bytes()
               for name in ('README.md', 'config/motion_seg.yaml', 'docs/ros.md')}
     subprocess.run([sys.executable, *words[1:]], cwd=folder, check=True)
-    # Those that write do so from the settings, and what they write is there already.
+    # Functions that write files write what the files already contain.
     assert before == {name: (folder / name).read_bytes() for name in before}
 
 
 def shorten_measurements(monkeypatch):
-    """Let benchmarks without a flag for it measure for seconds only."""
+    """Shorten benchmarks that have no flag for it."""
     small = SceneOptions('small_mover', 40, (320, 240), 10.0)
     monkeypatch.setattr(node, 'OPTIONS', small)
     monkeypatch.setattr(node, 'LARGE', small)
@@ -216,7 +216,7 @@ PACKAGES = {'docs': ['mkdocs', 'material', 'mkdocstrings'],
             'bench node': ['rclpy', 'psutil'], 'bench soak': ['rclpy', 'psutil'],
             'bench latency': ['poselib', 'matplotlib'], 'replay': ['rclpy'], '-m mypy': ['mypy'],
             'docs/images/make_collapsing_cloud.py': ['matplotlib']}
-"""Packages that some commands need, and not everybody has."""
+"""Optional packages that some commands need."""
 
 
 def run_own(words, monkeypatch):
@@ -224,7 +224,7 @@ def run_own(words, monkeypatch):
         pytest.importorskip('matplotlib')
     shorten_measurements(monkeypatch)
     if len(words) == 2 or words[2] == 'NAME':
-        words = [*words[:2], '--help']  # it is only named, not what it is to work on
+        words = [*words[:2], '--help']  # Only the name is mentioned, without arguments.
     elif words[1] not in ('bench', 'replay', 'completion'):
         words = [*words, '--overwrite']
     try:
@@ -239,7 +239,7 @@ def needs_tool(tool):
 
 
 def run_until_ready(words, environment):
-    """Run a command that runs until Ctrl-C, and press it when the node is ready."""
+    """Run a command until the node is ready, then send Ctrl-C."""
     process = subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True,
@@ -250,7 +250,7 @@ def run_until_ready(words, environment):
             said.append(line)
             if 'ready after' in line:
                 break
-        # A terminal sends it to everything that runs in it.
+        # A terminal sends it to all processes of the group.
         os.killpg(process.pid, signal.SIGINT)
         said.append(process.communicate(timeout=60)[0])
     finally:
@@ -288,7 +288,7 @@ def run_ros2(words, desk, tmp_path):
         if words[1] == 'lifecycle':
             configure = ChangeState.Request()
             configure.transition.id = configure.transition.TRANSITION_CONFIGURE
-            with suppress(GdmMotionSegError):  # on a busy machine the response may get lost
+            with suppress(GdmMotionSegError):  # On a busy machine the response may get lost.
                 session.call(ChangeState, '/motion_seg/change_state', configure, 60, float('inf'))
             assert state() == 'inactive'
         done = subprocess.run([*words, '--no-daemon', '--spin-time', '5'], env=environment,

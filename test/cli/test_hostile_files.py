@@ -41,7 +41,7 @@ def image_message(stamp=10**9, image=None):
 
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory):
-    """Give a bag of textured frames."""
+    """Return a bag of textured frames."""
     folder = tmp_path_factory.mktemp('hostile') / 'bag'
     rng = np.random.default_rng(0)
     base = cv2.GaussianBlur(rng.integers(0, 255, (64, 96), np.uint8), (0, 0), 2)
@@ -108,7 +108,7 @@ def test_a_message_definition_with_endless_fields_is_refused(capsys, tmp_path, b
 
 
 def huge_png(side):
-    """Return a 16 bit PNG of so many pixels in a few kilobytes, whole and valid."""
+    """Return a valid 16 bit PNG of so many pixels in a few kilobytes."""
     def chunk(kind, data):
         return struct.pack('>I', len(data)) + kind + data + struct.pack(
             '>I', zlib.crc32(kind + data))

@@ -24,7 +24,7 @@ from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 
 @pytest.fixture
 def quiet_domain(monkeypatch):
-    """Keep everything in a domain of this process's own."""
+    """Use a private domain."""
     for name, value in dds_environment().items():
         monkeypatch.setenv(name, value)
 

@@ -17,13 +17,13 @@ from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402
 from gdm_motion_seg_tools.synth.scene_bags import IMAGE_TOPIC, INFO_TOPIC  # noqa: E402
 
 KEYPOINTS = '/motion_seg/keypoints'
-# Both would make the answer depend on how busy the machine is.
+# Both would make the results depend on the load of the machine.
 SETTINGS = {'segmentation.time_budget_ms': 0.0, 'adapt': False}
 COMPARED = ('u', 'v', 'u_prev', 'v_prev', 'label', 'track_id', 'residual')
 
 
 def answers_of_the_node(bag, log):
-    """Send one image after another, each when the last one is answered: none is passed over."""
+    """Send each image after the result of the previous one, so that none is dropped."""
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
     with Session() as session, NodeProcess(SETTINGS, names, log=log) as node:
         recorder = Recorder(session.node, {KEYPOINTS: 'sensor_msgs/msg/PointCloud2'})

@@ -14,14 +14,14 @@ from gdm_motion_seg.errors import GdmMotionSegError
 
 TAKEN, REFUSED = 'fuzz inputs taken', 'fuzz inputs refused'
 MOST_MEMORY = 2**30
-"""Bytes: no input of a few kilobytes takes more, even for a moment."""
+"""Most bytes that an input of a few kilobytes may take."""
 
 
 class Trial:
-    """Hands inputs to a function; only this package's own errors may come out of it."""
+    """Passes inputs to a function; it may raise only errors of this package."""
 
     def __init__(self) -> None:
-        """Begin at nothing."""
+        """Begin at zero."""
         self.counts: Counter[str] = Counter()
 
     def __call__(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -37,13 +37,13 @@ class Trial:
 
 
 def peak_memory() -> int:
-    """Return the most memory that this process ever had, in bytes."""
+    """Return the peak memory of this process in bytes."""
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @pytest.fixture()
 def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    """Give the counter of one test's inputs."""
+    """Return the counter of one test's inputs."""
     one, before = Trial(), peak_memory()
     yield one
     assert peak_memory() - before < MOST_MEMORY
@@ -51,7 +51,7 @@ def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many inputs there were."""
+    """Print the number of inputs."""
     counts: Counter[str] = Counter()
     for reports in terminalreporter.stats.values():
         for report in reports:

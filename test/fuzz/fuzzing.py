@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Generation of inputs: a few in every test run, many by ``make fuzz``."""
+"""Generation of inputs: a few in every test run, many with ``make fuzz``."""
 
 from collections.abc import Sequence
 import os

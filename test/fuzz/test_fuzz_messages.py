@@ -33,7 +33,7 @@ HEADER = header_of(TYPES, 10**9, 'camera')
 
 
 def decoded_is_an_image(image):
-    """Hold what was decoded to its promise."""
+    """Check a decoded image."""
     if image is not None:
         assert image.dtype in (np.uint8, np.uint16)
         assert image.ndim == 2 or image.shape[2] == 3
@@ -99,7 +99,7 @@ def test_a_camera_info_that_could_be_one(trial, focal, centre, d, model):
 
 
 def camera_is_usable(trial, k, d, model, width, height):
-    """Check that a camera that was taken can be used for any pixel of its image."""
+    """Check that an accepted camera can be used for any pixel of its image."""
     message = SimpleNamespace(k=k, d=d, distortion_model=model, width=width, height=height)
     camera = trial(decode_camera_info, message)
     if camera is not None:

@@ -48,7 +48,7 @@ FIELDS = {
 
 
 def read_frames(path):
-    """Read everything that a source gives."""
+    """Read all frames of a source."""
     with open_source(path) as source:
         for frame in source:
             source.camera_of(frame)
@@ -57,7 +57,7 @@ def read_frames(path):
 
 @pytest.fixture(scope='module')
 def bags(tmp_path_factory):
-    """Give the files of small bags: storage and metadata."""
+    """Return the files of small bags: storage and metadata."""
     types, folder = rosbags_types(), tmp_path_factory.mktemp('bags')
     for storage in ('mcap', 'sqlite3'):
         for compressed in (False, True):
@@ -94,7 +94,7 @@ def test_a_bag_of_any_bytes(trial, tmp_path_factory, suffix, content, start):
 
 
 def folder_of(factory, name):
-    """Return a folder of a name that stays the same all along."""
+    """Return an empty folder with a constant name."""
     folder = factory.getbasetemp() / f'fuzz_{name}'
     folder.mkdir(exist_ok=True)
     return folder
@@ -135,7 +135,7 @@ SHAPE = st.one_of(st.sampled_from(((6, 12), (3, 12, 3), (3, 12, 6), (12,), (12, 
 
 
 def filled(shape, kind, value):
-    """Return an array of one value, whatever the type makes of it."""
+    """Return an array of one value, converted to the type."""
     with np.errstate(all='ignore'):
         return np.full(shape, value).astype(kind)
 
@@ -186,7 +186,7 @@ def test_an_image_file_that_was_damaged(trial, tmp_path_factory, image, edits):
 
 @pytest.fixture(scope='module')
 def video(tmp_path_factory):
-    """Give the bytes of a short video."""
+    """Return the bytes of a short video."""
     path = tmp_path_factory.mktemp('video') / 'video.mp4'
     writer = VideoWriter(path, 30.0)
     for _ in range(3):

@@ -51,7 +51,7 @@ class Draw:
 
 @pytest.fixture(scope='session')
 def draw() -> type[Draw]:
-    """Give the functions that draw and score hybrid-linear data."""
+    """Return the functions that draw and score hybrid-linear data."""
     return Draw
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Algorithm 1 of the paper, transcribed plainly: an SVD of every N x D matrix A_k, and all the loops.
+Algorithm 1 of the paper, transcribed literally: an SVD of every N x D matrix A_k, all loops.
 
-Slow on purpose. The engine must give the same answers, and ``gdm-motion-seg bench engine``
+It is slow. The engine must give the same results, and ``gdm-motion-seg bench engine``
 measures how much faster. It shares no code with the engine.
 """
 
@@ -24,7 +24,7 @@ DECREASE = 1e-9
 
 
 def spectrum(vectors: Floats) -> Floats:
-    """Return the singular values that carry more than rounding."""
+    """Return the singular values that are larger than rounding errors."""
     if len(vectors) == 0:
         return np.zeros(0)
     sigma = np.linalg.svd(vectors, compute_uv=False)
@@ -74,7 +74,7 @@ def agglomerative_start(vectors: Floats, n_clusters: int, epsilon: float, p: flo
             b += b >= a
             a, b = min(a, b), max(a, b)
             merged = empirical_dimension(vectors[sets[a] + sets[b]], epsilon)
-            # The other sets add the same to all; left out, they cannot drown the difference.
+            # The other sets add the same to all pairs; rounding could hide the difference.
             value = {'global': merged ** p - powers[a] - powers[b], 'union': merged,
                      'growth': merged - max(dimensions[a], dimensions[b])}[criterion]
             if value < best:

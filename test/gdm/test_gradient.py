@@ -28,7 +28,7 @@ def finite_differences(vectors, memberships, epsilon, p, alpha, entries):
     """Differentiate numerically, by central differences with one Richardson step."""
     def value(index, change):
         moved = memberships.copy()
-        # The objective is even in the memberships of a cluster, and knows no negative ones.
+        # The objective is an even function of the memberships, which are never negative.
         moved[index] = abs(moved[index] + change)
         return global_dimension(vectors, moved, epsilon, p, alpha=alpha)
 
@@ -68,7 +68,7 @@ def test_gradient_of_hard_partitions_equals_finite_differences(n_clusters, ambie
     labels = np.arange(len(vectors)) % n_clusters
     memberships = (labels == np.arange(n_clusters)[:, None]).astype(float)
     entries = [(int(k), n) for n, k in enumerate(labels)]
-    # Where a point does not belong the derivative is 0: the objective is even in that membership.
+    # At a membership of 0 the derivative is 0, because the objective is an even function of it.
     others = [(int(k + 1) % n_clusters, n) for n, k in enumerate(labels)] if n_clusters > 1 else []
     if outlier_row:
         memberships = np.vstack([np.zeros(len(vectors)), memberships])

@@ -12,7 +12,7 @@ from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 
 @pytest.fixture(scope='module')
 def polluted(draw):
-    """Give two noisy subspaces and a fifth of outliers, the truth, and a start near it."""
+    """Return two noisy subspaces and a fifth of outliers, the truth, and a start near it."""
     rng = np.random.default_rng(0)
     inliers, labels = draw.hybrid(0, (5, 5), 60, noise=0.01)
     outliers = rng.normal(size=(30, 9)) * np.sqrt(5 / 9)

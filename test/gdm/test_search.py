@@ -49,7 +49,7 @@ def test_engine_and_plain_transcription_agree_for_other_epsilons(draw, plain, ep
 @pytest.mark.parametrize('criterion, name, noise', [
     (kernels.BY_UNION, 'union', 0.0), (kernels.BY_UNION, 'union', 0.05),
     (kernels.BY_GLOBAL_DIMENSION, 'global', 0.0), (kernels.BY_GLOBAL_DIMENSION, 'global', 0.05),
-    # Without noise the growth of many pairs is 0, and rounding would choose among them.
+    # Without noise the growth of many pairs is 0, and rounding would decide.
     (kernels.BY_GROWTH, 'growth', 0.05)])
 def test_the_agglomerative_start_is_that_of_the_plain_transcription(draw, plain, criterion, name,
                                                                     noise):

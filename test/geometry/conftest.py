@@ -16,7 +16,7 @@ from gdm_motion_seg.geometry.pose import fundamental_of
 
 @dataclass(frozen=True)
 class Views:
-    """Points seen twice, with noise and without."""
+    """Points in two views, with noise and without."""
 
     x1: FloatArray
     x2: FloatArray

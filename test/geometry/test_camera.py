@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Undistortion against OpenCV's own projections, and camera_info that cannot be used."""
+"""Undistortion, compared with projections by OpenCV, and invalid camera_info."""
 
 import cv2
 import numpy as np
@@ -23,7 +23,7 @@ def rays(n=200, reach=0.6):
 
 @pytest.mark.parametrize('model, d', [('plumb_bob', PLUMB_BOB), ('plumb_bob', PLUMB_BOB[:4]),
                                       ('rational_polynomial', RATIONAL)])
-def test_pinhole_rays_come_back_from_their_distorted_pixels(model, d):
+def test_pinhole_rays_are_recovered_from_their_distorted_pixels(model, d):
     true = rays()
     pixels = cv2.projectPoints(true, np.zeros(3), np.zeros(3), K, np.array(d))[0].reshape(-1, 2)
     camera = Camera.from_info(K.ravel(), d, model, (640, 480))
@@ -33,7 +33,7 @@ def test_pinhole_rays_come_back_from_their_distorted_pixels(model, d):
 
 
 @pytest.mark.parametrize('model', ['equidistant', 'fisheye'])
-def test_fisheye_rays_come_back_from_their_distorted_pixels(model):
+def test_fisheye_rays_are_recovered_from_their_distorted_pixels(model):
     true = rays(reach=2.0)
     pixels = cv2.fisheye.distortPoints(true[:, None, :2], K, np.array(EQUIDISTANT)).reshape(-1, 2)
     camera = Camera.from_info(K, EQUIDISTANT, model, (640, 480))
@@ -41,7 +41,7 @@ def test_fisheye_rays_come_back_from_their_distorted_pixels(model):
     np.testing.assert_allclose(camera.undistort(pixels), (true @ K.T)[:, :2], atol=1e-2)
 
 
-def test_pixels_that_the_lens_cannot_have_made_are_nan():
+def test_pixels_that_no_ray_projects_to_are_nan():
     camera = Camera.from_info(K, EQUIDISTANT, 'equidistant', (640, 480))
     found = camera.undistort([[320.0, 240.0], [1e5, 1e5]])
     np.testing.assert_allclose(found[0], (320.0, 240.0), atol=1e-6)
@@ -71,7 +71,7 @@ def test_without_coefficients_nothing_is_distorted(model, d):
     (K, [0.1] * 5, 'equidistant', 'must have 4 coefficients, got 5'),
     (K, [0.1] * 4, 'made_up', 'distortion_model must be one of'),
     ('abc', [], '', 'K must be numbers')])
-def test_unusable_camera_info_is_refused_with_a_sentence(k, d, model, message):
+def test_invalid_camera_info_is_refused_with_one_sentence(k, d, model, message):
     with pytest.raises(InputError, match=message):
         Camera.from_info(k, d, model, (640, 480))
 
@@ -91,7 +91,7 @@ def test_no_points_give_no_points():
     assert camera.undistort(np.zeros((0, 2))).shape == (0, 2)
 
 
-def test_the_guess_has_a_focal_length_of_one_and_a_fifth_of_the_longer_side():
+def test_the_guessed_focal_length_is_1_2_times_the_longer_side():
     for size in ((640, 480), (480, 640)):
         camera = Camera.guess(size)
         assert camera.is_guess

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Correspondences are checked once, and say what is wrong."""
+"""Correspondences are validated when they are made."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ NOT_A_NUMBER = np.array([[0, 0], [1, np.nan], [2, 2]])
     (X, X, (0, 480), None, 'image_size must be positive'),
     (X, X, 640, None, r'image_size must be \(width, height\)'),
     (X, X, (640, 480), [1, 2], r'ids must have the shape \(3,\)')])
-def test_unusable_arrays_are_refused_by_name(x1, x2, size, ids, message):
+def test_invalid_arrays_are_refused_by_name(x1, x2, size, ids, message):
     with pytest.raises(InputError, match=message):
         Correspondences.from_arrays(x1, x2, size, ids)
 

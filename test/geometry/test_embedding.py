@@ -16,7 +16,7 @@ SEEDS = st.integers(0, 2 ** 32 - 1)
 
 @settings(max_examples=30, deadline=None)
 @given(SEEDS)
-def test_the_embedding_times_f_read_by_rows_is_the_epipolar_constraint(seed):
+def test_the_embedding_times_f_in_row_order_is_the_epipolar_constraint(seed):
     rng = np.random.default_rng(seed)
     x1, x2, f = rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), rng.normal(size=(3, 3))
     one = np.ones((5, 1))

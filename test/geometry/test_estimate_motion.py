@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A motion's geometry from its members."""
+"""The geometry of a motion, estimated from its members."""
 
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
@@ -24,7 +24,7 @@ def motion_of(v, members=None, **options):
 
 
 def median_error(f, v):
-    """Tell how far the true points are from an estimate."""
+    """Return the distance of the true points from an estimate."""
     return np.median(sampson_distances(f, v.clean1, v.clean2))
 
 
@@ -61,7 +61,7 @@ def test_a_general_motion_has_f_pose_residual_and_threshold(views):
     assert 5.0 < motion.dimension < 9.0
 
 
-def test_only_the_members_count(views):
+def test_points_that_are_not_members_have_no_effect(views):
     v = views(1, n=60, noise=0.0)
     v.x2[40:] = 0.0
     motion = motion_of(v, np.arange(40))
@@ -78,7 +78,7 @@ def test_a_rotation_has_a_rotation_and_no_translation(views):
     assert np.isfinite(motion.fundamental).all()
 
 
-def test_a_plane_has_a_homography_and_leaves_the_pose_open(views):
+def test_a_plane_has_a_homography_and_no_pose(views):
     motion = motion_of(views(2, scene='plane'))
     assert motion.kind is MotionKind.PLANAR
     assert np.isfinite(motion.homography).all()
@@ -97,7 +97,7 @@ def test_too_few_points_have_a_reason_and_no_f(views, n):
     assert np.isfinite(motion.residual) == (n >= 4)
 
 
-def test_the_threshold_lies_between_floor_and_ceiling_that_grow_with_the_image():
+def test_the_threshold_lies_between_two_limits_that_grow_with_the_image():
     for unit in (1.0, 3.0):
         assert inlier_threshold(np.zeros(1000), unit) == 0.5 * unit
         assert inlier_threshold(np.full(1000, 1e3), unit) == 6.0 * unit

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fundamental matrices against known geometry, other libraries and bad input."""
+"""Fundamental matrices: known geometry, other libraries, bad input."""
 
 import cv2
 from hypothesis import given, settings, strategies as st
@@ -18,7 +18,7 @@ PIXELS = st.floats(-1e6, 1e6, allow_nan=False, width=64)
 
 
 def point_sets(low=8, high=30):
-    """Draw x1 and x2 of equal length, from anywhere, with all the coincidences that occur."""
+    """Draw x1 and x2 of equal length, with coincident and collinear points among them."""
     return st.integers(low, high).flatmap(
         lambda n: st.tuples(arrays(np.float64, (n, 2), elements=PIXELS),
                             arrays(np.float64, (n, 2), elements=PIXELS)))
@@ -33,13 +33,13 @@ def same_up_to_sign(a, b, tolerance=1e-6):
 
 
 def is_valid(f):
-    # Coordinates up to 1e6 leave that much rounding in the smallest singular value.
+    # With coordinates up to 1e6 the rounding of the smallest singular value is that large.
     s = np.linalg.svd(f, compute_uv=False)
     return bool(np.isfinite(f).all() and abs(np.linalg.norm(f) - 1) < 1e-9 and s[2] < 1e-8)
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_points_without_noise_give_back_the_true_matrix(views, seed):
+def test_points_without_noise_give_the_true_matrix(views, seed):
     v = views(seed, noise=0.0)
     linear = fit_fundamental(v.x1, v.x2)
     assert same_up_to_sign(linear, v.fundamental)
@@ -83,7 +83,7 @@ def test_refinement_never_raises_its_cost(seed, n, loss, magnitude, zoom):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0.1, 10.0), st.floats(-500, 500), st.floats(-500, 500))
-def test_sampson_distances_follow_a_common_scale_and_shift(seed, scale, dx, dy):
+def test_sampson_distances_scale_with_the_points_and_ignore_a_shift(seed, scale, dx, dy):
     rng = np.random.default_rng(seed)
     x1, x2 = rng.uniform(0, 640, (2, 20, 2))
     f = fit_fundamental(x1, x2)
@@ -115,7 +115,7 @@ def test_many_matrices_at_once_give_the_distances_of_each(views):
         np.testing.assert_array_equal(row, sampson_distances(f, v.x1, v.x2))
 
 
-def test_refined_matrix_is_as_near_to_the_truth_as_that_of_poselib_and_nearer_than_opencv(views):
+def test_the_refined_matrix_is_as_accurate_as_that_of_poselib_and_better_than_opencv(views):
     poselib = pytest.importorskip('poselib', reason='needs poselib')
     ours, theirs, opencv = [], [], []
     for seed in range(40):
@@ -134,7 +134,7 @@ def test_refined_matrix_is_as_near_to_the_truth_as_that_of_poselib_and_nearer_th
     assert np.median(ours) < np.median(opencv)
 
 
-def test_robust_fit_is_nearly_as_near_to_the_truth_with_wrong_points_as_without(views):
+def test_the_robust_fit_with_wrong_points_is_nearly_as_accurate_as_without(views):
     clean, dirty = [], []
     for seed in range(30):
         v = views(seed, n=100, noise=0.5)
@@ -185,7 +185,7 @@ def test_gradient_of_the_sampson_cost_agrees_with_finite_differences(views, loss
     assert (np.linalg.eigvalsh(jtj, UPLO='L') > -1e-9).all()
 
 
-def test_points_of_weight_zero_do_not_count(views):
+def test_points_of_weight_zero_have_no_effect(views):
     v = views(0, noise=0.0)
     x2 = v.x2.copy()
     x2[:20] += 50.0

@@ -34,23 +34,23 @@ def kinds(views, **scene):
 @pytest.mark.parametrize('scene, kind', [
     ('general', MotionKind.GENERAL), ('plane', MotionKind.PLANAR),
     ('rotation', MotionKind.NO_PARALLAX), ('static', MotionKind.NO_PARALLAX)])
-def test_each_kind_is_told_on_every_seed(views, scene, kind, n, noise):
+def test_each_kind_is_recognised_with_every_seed(views, scene, kind, n, noise):
     assert kinds(views, scene=scene, n=n, noise=noise) == {kind: len(SEEDS)}
 
 
 @pytest.mark.parametrize('noise', [0.3, 1.0])
 @pytest.mark.parametrize('scene', ['plane', 'rotation', 'static'])
 @pytest.mark.parametrize('n', [8, 10, 15])
-def test_a_handful_of_points_is_never_called_general_by_chance(views, scene, n, noise):
+def test_few_points_are_not_classified_as_general_by_chance(views, scene, n, noise):
     assert kinds(views, scene=scene, n=n, noise=noise)[MotionKind.GENERAL] == 0
 
 
 @pytest.mark.parametrize('n', [8, 10, 15])
-def test_a_handful_of_points_with_strong_parallax_is_called_general(views, n):
+def test_few_points_with_strong_parallax_are_classified_as_general(views, n):
     assert kinds(views, n=n, noise=0.3, baseline=1.0)[MotionKind.GENERAL] >= 12
 
 
-def test_a_general_scene_does_not_flicker_when_only_the_noise_changes(views):
+def test_the_kind_of_a_general_scene_is_the_same_for_any_noise(views):
     clean = views(0, n=150, noise=0.0)
     rng = np.random.default_rng(0)
     for _ in range(40):
@@ -62,7 +62,7 @@ def test_a_general_scene_does_not_flicker_when_only_the_noise_changes(views):
 
 
 @pytest.mark.parametrize('baseline', [0.001, 0.01, 0.03])
-def test_parallax_below_the_noise_is_no_parallax(views, baseline):
+def test_parallax_below_the_noise_is_ignored(views, baseline):
     found = kinds(views, n=200, noise=0.5, baseline=baseline)
     assert found[MotionKind.GENERAL] == 0 or baseline > 0.01
     assert sum(found.values()) == len(SEEDS)
@@ -73,7 +73,7 @@ def test_a_plane_with_a_few_points_off_it_is_general(views):
         plane = views(seed, n=160, scene='plane', baseline=1.0)
         rest = views(seed, n=160, baseline=1.0)
         x1 = np.concatenate((plane.clean1, rest.clean1[:40]))
-        # The same camera for both: the rest is moved by the pose of the plane.
+        # Both have the same camera: the other points move with the pose of the plane.
         points = np.concatenate((plane.points, rest.points[:40]))
         seen = (points @ plane.rotation.T + plane.translation) @ plane.camera_matrix.T
         rng = np.random.default_rng(seed)
@@ -102,7 +102,7 @@ def test_the_homography_of_a_plane_maps_its_points(views):
 
 
 @pytest.mark.parametrize('focal', [350.0, 500.0, 700.0, 900.0])
-def test_a_rotation_is_told_whatever_the_focal_length(views, focal):
+def test_a_rotation_is_recognised_for_any_focal_length(views, focal):
     found = kinds(views, scene='rotation', n=200, focal=focal, angle=0.08)
     assert found == {MotionKind.NO_PARALLAX: len(SEEDS)}
 
@@ -116,7 +116,7 @@ def test_the_rotation_of_a_calibrated_camera_is_right(views):
     assert 'rotation of the camera by' in decision.reason
 
 
-def test_points_that_do_not_move_are_said_not_to(views):
+def test_points_that_do_not_move_are_classified_as_static(views):
     decision = decide(views(0, scene='static'))
     assert 'do not move' in decision.reason
     np.testing.assert_array_equal(decision.homography, np.eye(3))
@@ -153,7 +153,7 @@ def test_copies_of_a_point_count_once(views):
     assert '5 different points among 50' in decision.reason
 
 
-def test_points_on_a_line_are_told_so():
+def test_points_on_a_line_are_reported_as_such():
     rng = np.random.default_rng(0)
     s = np.sort(rng.uniform(0, 400, 60))
     x1 = np.column_stack((s, 0.5 * s + 50))

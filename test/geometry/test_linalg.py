@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The small solvers against numpy."""
+"""The small solvers, compared with numpy."""
 
 from hypothesis import given, settings, strategies as st
 import numpy as np

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses against known geometry."""
+"""Poses of scenes with known geometry."""
 
 import cv2
 import numpy as np
@@ -38,7 +38,7 @@ def test_the_pose_of_clean_points_is_the_true_one(views, seed):
     assert np.linalg.norm(pose[3]) == pytest.approx(1.0)
 
 
-def test_the_pose_is_nearer_to_the_truth_than_that_of_opencv(views):
+def test_the_pose_is_more_accurate_than_that_of_opencv(views):
     ours, opencv = [], []
     for seed in range(30):
         v = views(seed, noise=0.5, baseline=0.8)
@@ -50,16 +50,16 @@ def test_the_pose_is_nearer_to_the_truth_than_that_of_opencv(views):
 
 
 @pytest.mark.parametrize('direction', [(1, 0, 0), (-1, 0, 0), (0, 0, 1), (0, 0, -1), (0, 1, 0)])
-def test_the_sign_of_the_translation_survives_noise_and_a_guessed_camera(views, direction):
+def test_the_sign_of_the_translation_is_right_with_noise_and_a_guessed_camera(views, direction):
     v = views(1, noise=0.5, direction=direction, baseline=0.5)
     pose = recover_pose(refined(v), v.x1, v.x2, Camera.guess(v.image_size).matrix, 0.5)
     assert angle(pose[3], v.translation) < 25.0
 
 
-def test_points_at_infinity_do_not_vote(views):
+def test_points_at_infinity_do_not_affect_the_sign_of_the_translation(views):
     v = views(2, n=40, noise=0.0)
     far = views(2, n=400, noise=0.3, scene='rotation')
-    # The same rotation: the scenes share their seed up to the number of points.
+    # Both scenes have the same seed, so the same rotation.
     h = v.camera_matrix @ v.rotation @ np.linalg.inv(v.camera_matrix)
     mapped = np.column_stack((far.clean1, np.ones(400))) @ h.T
     rng = np.random.default_rng(0)

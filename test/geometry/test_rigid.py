@@ -12,7 +12,7 @@ CAP = 8.0
 
 
 def rays(view, clean=False):
-    """Give what both views see, as (4, N), and the precision of half a pixel of noise."""
+    """Return the rays of both views as (4, N), and the precision for half a pixel of noise."""
     k = view.camera_matrix
     first, second = (view.clean1, view.clean2) if clean else (view.x1, view.x2)
     both = np.hstack([(x - k[:2, 2]) / k[0, 0] for x in (first, second)])
@@ -20,12 +20,12 @@ def rays(view, clean=False):
 
 
 def motion_of(rotation, t):
-    """Return R with the unit vector along t below it."""
+    """Return R and, as the last row, the unit vector along t."""
     return np.vstack([rotation, t / np.linalg.norm(t)])
 
 
 def refine(motion, y, precision, iterations, members=None, weight=None, behind=0.0):
-    """Refine on all points with equal weights, unless told otherwise."""
+    """Refine on all points, by default with equal weights."""
     n = y.shape[1]
     return rigid.refine_rigid(
         motion, y, np.arange(n) if members is None else members, precision,
@@ -60,7 +60,7 @@ def test_a_refinement_recovers_the_motion_of_exact_points(views, seed):
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_a_fit_without_a_start_recovers_the_motion_and_its_sign_in_spite_of_noise(views, seed):
+def test_a_fit_without_a_start_recovers_the_motion_and_its_sign_despite_noise(views, seed):
     view = views(seed, n=200, noise=0.3, baseline=1.0)
     y, precision = rays(view)
     motions, everyone = np.empty((1, 4, 3)), np.arange(200)
@@ -71,7 +71,7 @@ def test_a_fit_without_a_start_recovers_the_motion_and_its_sign_in_spite_of_nois
     assert np.median(costs) < 1.0
 
 
-def test_a_fit_bears_a_fifth_of_wrong_points(views):
+def test_a_fit_tolerates_a_fifth_of_wrong_points(views):
     view = views(3, n=200, noise=0.3, baseline=1.0)
     y, precision = rays(view)
     wrong = np.random.default_rng(0).choice(200, 40, replace=False)
@@ -81,7 +81,7 @@ def test_a_fit_bears_a_fifth_of_wrong_points(views):
     assert angle(motion[:3], view.rotation) < 0.5
 
 
-def test_points_of_weight_zero_do_not_count(views):
+def test_points_of_weight_zero_have_no_effect(views):
     view = views(3, n=200, noise=0.3, baseline=1.0)
     y, precision = rays(view)
     spoilt, weight = y.copy(), np.ones(200)
@@ -93,7 +93,7 @@ def test_points_of_weight_zero_do_not_count(views):
     assert np.allclose(weighted, listed, atol=1e-6)
 
 
-def test_the_penalty_on_negative_parallax_turns_points_to_before_the_camera(views):
+def test_the_penalty_on_negative_parallax_moves_points_in_front_of_the_camera(views):
     view = views(2, n=200, noise=0.3, baseline=0.3)
     y, precision = rays(view)
 
@@ -145,7 +145,7 @@ def test_the_cost_is_the_squared_sampson_distance_where_points_lie_in_front(view
     assert (mirrored - cost <= rigid.BEHIND_CAP + 1e-9).all()
 
 
-def test_the_sign_of_t_is_the_one_with_the_points_before_the_camera(views):
+def test_the_sign_of_t_puts_the_points_in_front_of_the_camera(views):
     view = views(2, noise=0.1, baseline=1.0)
     y, precision = rays(view)
     truth = motion_of(view.rotation, view.translation)

@@ -25,7 +25,7 @@ WORDS = {'true', 'false'}
 
 @pytest.fixture(scope='module')
 def written(tmp_path_factory):
-    """Write the tables of a rendered folder with a calibrated camera; give rows and answers."""
+    """Write the tables of a rendered folder with a calibrated camera; return rows and results."""
     folder, out = tmp_path_factory.mktemp('frames'), tmp_path_factory.mktemp('tables')
     renderer = Renderer(scene_named('two_movers'), SIZE, FPS)
     for i in range(FRAMES):

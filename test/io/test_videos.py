@@ -17,7 +17,7 @@ RANDOM = np.random.default_rng(0)
 
 @pytest.fixture(params=['H.264', 'MPEG-4'])
 def encoder(request, monkeypatch):
-    """Give the name of an encoder, which is then used."""
+    """Use one encoder; return its name."""
     if request.param == 'H.264' and not plays_in_browsers():
         pytest.skip('needs PyAV with H.264')
     monkeypatch.setattr(videos, 'plays_in_browsers', lambda: request.param == 'H.264')
@@ -51,7 +51,7 @@ def test_the_codec_is_one_that_browsers_play(tmp_path):
     with av.open(str(path)) as file:
         stream = file.streams.video[0]
         assert (stream.codec_context.name, stream.pix_fmt) == ('h264', 'yuv420p')
-    # The index stands before the pictures, so that a browser begins before it has everything.
+    # The index precedes the pictures, so a browser can start before it has the whole file.
     data = path.read_bytes()
     assert data.index(b'moov') < data.index(b'mdat')
 
@@ -82,7 +82,7 @@ def test_a_video_that_cannot_be_written_is_one_sentence(tmp_path, encoder):
 
 
 class Camera:
-    """What cv2.VideoCapture is for a camera that stops after three images."""
+    """Replaces cv2.VideoCapture: a camera that stops after three images."""
 
     there = True
 

@@ -30,7 +30,7 @@ SQUARE = cv2.subtract(texture(1, (SIDE, SIDE)), np.array([60, 0, 60, 0], np.floa
 
 
 def frame(index, moves=True):
-    """Return an image and its true mask: a pan of 1 px, and a square that goes another way."""
+    """Return an image and its true mask: a pan of 1 px, and a square that moves differently."""
     image = BACKGROUND[20:20 + SIZE[1], 20 + index:20 + index + SIZE[0]].copy()
     truth = np.zeros(image.shape[:2], bool)
     if moves:
@@ -46,7 +46,7 @@ def motion(name, members):
 
 
 def answer(index, truth, on_body='moving', world=True):
-    """Return what a tracker that knows the truth says: a grid of tracks every 12 px."""
+    """Return the result of a perfect tracker: a grid of tracks every 12 px."""
     y, x = np.mgrid[6:SIZE[1]:12, 6:SIZE[0]:12]
     points = np.column_stack((x.ravel(), y.ravel())).astype(np.float64)
     on = truth[y.ravel(), x.ravel()]

@@ -149,7 +149,7 @@ def test_a_calibrated_motion_has_a_pose_with_its_error_and_a_time_to_contact():
     np.testing.assert_allclose(row['translation'], [0, 0, -1], atol=1e-9)
     assert 0 < row['rotation_error_deg'] < 1 and 0 < row['direction_error_deg'] < 10
     assert row['has_contact'] == 1
-    # 4.6 m away at 4 m/s, give or take the depth of the body.
+    # At a distance of 4.6 m and 4 m/s; the body has an extent in depth.
     assert row['contact_s'] == pytest.approx(1.15, abs=0.15)
 
 
@@ -175,7 +175,7 @@ def test_instances_are_32_bit_ids_and_the_mask_says_where_they_are():
 
 
 class Anything:
-    """Stands in for a message class: every field exists."""
+    """Replaces a message class: every field exists."""
 
     def __getattr__(self, name):
         value = Anything()
@@ -228,7 +228,7 @@ def test_ros_and_rosbags_give_the_same_bytes(result):
     with_ros, without = messages(ros_types(), result), messages(rosbags_types(), result)
     for name in with_ros:
         kind = name.split()[0]
-        # Fast CDR leaves padding between fields as it was in memory; rosbags clears it.
+        # Fast CDR does not clear the padding between fields; rosbags does.
         raw = rclpy_serialization.serialize_message(with_ros[name])
         same = store.serialize_cdr(store.deserialize_cdr(raw, kind), kind)
         assert bytes(same) == bytes(store.serialize_cdr(without[name], kind)), name

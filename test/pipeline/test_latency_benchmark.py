@@ -13,7 +13,7 @@ from gdm_motion_seg_tools.synth.render import render_scene
 
 @pytest.fixture(scope='module')
 def report():
-    """Measure a stream that is too short for its figures to mean anything."""
+    """Measure a stream that is too short for meaningful figures."""
     pytest.importorskip('poselib')
     return measure(12, 9, size=(320, 240), large=(400, 300))
 

@@ -44,20 +44,20 @@ class SceneStream:
         older, newer = (self.frames[i].stamp for i in (index - GAP, index))
         true = self.truth.point_labels(older, newer, np.stack([rows['u'], rows['v']], axis=1))
         known = (true != UNSCORED) & (rows['label'] >= 0)
-        # The static world is what most keypoints lie on, whatever its id.
+        # The static world has the most keypoints.
         world = np.bincount(rows['label'][known & (true == 0)]).argmax()
         return float(np.mean((rows['label'] == world)[known] == (true == 0)[known]))
 
 
 @pytest.fixture(scope='session')
 def scene() -> SceneStream:
-    """Give a rendered stream of frames."""
+    """Return a rendered stream of frames."""
     return SceneStream()
 
 
 @pytest.fixture(scope='module')
 def session(compiled: None) -> 'Iterator[Session]':
-    """Give a node of this process in a domain of its own."""
+    """Return a node of this process in a domain of its own."""
     pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
     from gdm_motion_seg_tools.ros.session import Session
     with Session() as this:

@@ -15,7 +15,7 @@ HANGS = 10**9 + 33_333_333
 
 
 def hang(self: MotionPipeline, tracked: Any) -> FrameResult:
-    """Take the place of ``MotionPipeline.segment``."""
+    """Replace ``MotionPipeline.segment``."""
     if tracked.stamp == HANGS and next(times) == 0:
         threading.Event().wait()
     return segment(self, tracked)

@@ -13,7 +13,7 @@ SECONDS_PER_TRACK = 4e-4
 
 
 def slowly(self: MotionPipeline, tracked: Any) -> FrameResult:
-    """Take the place of ``MotionPipeline.segment``."""
+    """Replace ``MotionPipeline.segment``."""
     time.sleep(SECONDS_PER_TRACK * len(tracked.window))
     return segment(self, tracked)
 

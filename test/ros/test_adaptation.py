@@ -20,7 +20,7 @@ PERIOD = 0.04
 
 
 class Machine:
-    """A machine on which an image takes a fixed time and a time for every track."""
+    """A simulated machine: a fixed time per image and a time per track."""
 
     def __init__(self, fixed, per_track, rate=1.0):
         """Begin at the first image; a bag plays ``rate`` times as fast as its stamps say."""

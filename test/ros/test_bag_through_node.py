@@ -48,7 +48,7 @@ def diagnosed(recorder):
 
 @pytest.fixture(scope='module')
 def answers(session, bag, tmp_path_factory):
-    """Play the bag through the node, by its clock, and give what was recorded."""
+    """Play the bag to the node, with its clock, and return what was recorded."""
     log = tmp_path_factory.mktemp('node') / 'log'
     recorder = Recorder(session.node)
     names = {'image': IMAGE_TOPIC, 'camera_info': INFO_TOPIC}
@@ -58,7 +58,7 @@ def answers(session, bag, tmp_path_factory):
     with NodeProcess(settings, names, log=log) as node:
         with BagPlayer(session.node, bag[0], clock=True, reliable=True) as player:
             def wait_for_answers(_):
-                # Frame by frame: a busy machine is late, and drops nothing.
+                # Frame by frame: a busy machine is late, but drops nothing.
                 sent = sum(message.topic == IMAGE_TOPIC for message in player.sent)
                 assert recorder.wait_for(lambda: all(
                     len(recorder.records(topic)) >= sent for topic in topics), 180), (
@@ -79,7 +79,7 @@ def answers(session, bag, tmp_path_factory):
 
 @dataclass(frozen=True)
 class Pair:
-    """The answer to one pair of frames, with the truth about it."""
+    """The result of one pair of frames, with its ground truth."""
 
     older: int
     newer: int
@@ -90,7 +90,7 @@ class Pair:
 
 @pytest.fixture(scope='module')
 def pairs(answers, bag):
-    """Give every pair that was answered, told by its stamp and the time between its frames."""
+    """Return every answered pair; stamp and dt identify its frames."""
     truth, found = bag[1], []
     stamps = np.array([frame.stamp for frame in truth.frames])
     spans = {stamp_of(m.header): rows_from_cloud(m) for m in answers.messages(MOTIONS)}
@@ -123,7 +123,7 @@ def test_no_motion_changes_its_id_during_the_run(pairs):
             bodies = pair.bodies[(pair.ids == motion) & (pair.bodies != UNSCORED)]
             if len(bodies):
                 bodies_of.setdefault(motion, set()).add(int(np.bincount(bodies).argmax()))
-    # In every pair an id lies on the same body, and no two ids on the same one.
+    # In every pair an id belongs to the same body, and every body has one id.
     assert sorted(bodies_of.values()) == [{0}, {1}, {2}], bodies_of
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Masks, instances and the world's id over DDS; the subscriber among the examples."""
+"""Masks, instances and the id of the world over DDS; the example of a subscriber."""
 
 import os
 from pathlib import Path
@@ -31,7 +31,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / 'examples' / 'what_moves.py'
 
 @pytest.fixture(scope='module')
 def looped(session, scene, tmp_path_factory):
-    """Play the same frames three times into a node; give what it and the example said."""
+    """Play the same frames three times to a node; return its messages and the example's output."""
     folder = tmp_path_factory.mktemp('node')
     recorder = Recorder(session.node, {MASK: IMAGE, INSTANCES: IMAGE, KEYPOINTS: CLOUD,
                                        MOTIONS: CLOUD})
@@ -86,7 +86,7 @@ def test_the_mask_covers_the_mover_and_the_instances_name_it(looped, scene):
     truth = scene.frames[FRAMES - 1].labels > 0
     assert np.sum((ids > 0) & truth) / np.sum((ids > 0) | truth) > 0.6
     assert mask[ids > 0].min() == 255 and 0 < np.mean(mask > 0) < 0.3
-    # A body that the last answer missed may be held for some frames.
+    # A body that is missing in the last result may be kept for some frames.
     known = set().union(*(rows_from_cloud(m)['id'].tolist() for m in looped[0][MOTIONS]))
     assert set(np.unique(ids).tolist()) <= known | {i for i in np.unique(ids) if i >= 10**6}
 

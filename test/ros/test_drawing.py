@@ -24,7 +24,7 @@ FAST = replace(NodeConfig(), drawing_rate_hz=1000.0)
 
 
 class Listener:
-    """Outputs that keep what is published, and can be held up."""
+    """Outputs that keep what is published, and can be blocked."""
 
     def __init__(self, *names):
         self.names = names
@@ -58,7 +58,7 @@ def scene(stamp):
 
 @pytest.fixture
 def start():
-    """Give a function that starts a drawing, which is stopped at the end."""
+    """Return a function that starts a drawing, which is stopped at the end."""
     made = []
 
     def make(outputs, config=FAST, on_error=None):
@@ -85,7 +85,7 @@ def test_a_slow_viewer_never_delays_a_result_and_gets_the_newest_frame(start):
     outputs.free.clear()
     drawing.put(scene(1))
     assert outputs.busy.wait(LONG_S)
-    # If put waited for the viewer, this would never end.
+    # If put waited for the viewer, this loop would not end.
     for stamp in range(2, 50):
         drawing.put(scene(stamp))
     outputs.free.set()

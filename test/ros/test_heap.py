@@ -71,8 +71,8 @@ def test_the_node_keeps_no_memory_of_large_images(session, scene, tmp_path):
         assert recorder.wait_for(lambda: len(recorder.records(KEYPOINTS)) > known, 180)
 
     def own_memory():
-        # Without the shared memory of the camera's process, of which the pages that were read
-        # count, too.
+        # Without the shared memory of the camera process: pages of it that were read
+        # count as RSS.
         memory = psutil.Process(node.process.pid).memory_info()
         return (memory.rss - memory.shared) / 2**20
 
@@ -89,7 +89,7 @@ def test_the_node_keeps_no_memory_of_large_images(session, scene, tmp_path):
             for message in fault.make(scene.moment(ros_types(), index)):
                 send(message)
             send(scene.moment(ros_types(), index + 1).message())
-        # A middleware that kept its buffers would hold at least one of them.
+        # If the middleware kept its buffers, at least one of them would remain.
         assert wait_until(lambda: own_memory() < before + IMAGE_8K_MIB / 2, 60), (
             before, own_memory())
     session.node.destroy_publisher(images)

@@ -33,14 +33,14 @@ every_fault = pytest.mark.parametrize('fault, topic', EVERY_FAULT,
 
 
 class Collected:
-    """Outputs that are kept."""
+    """Outputs that keep all messages."""
 
     def __init__(self):
         """Begin with nothing."""
         self.messages = defaultdict(list)
 
     def wanted(self, name):
-        """Want everything; the node offers detections only with vision_msgs."""
+        """Subscribe to everything; detections exist only with vision_msgs."""
         return name != DETECTIONS or vision_messages() is not None
 
     def publish(self, name, message):
@@ -56,7 +56,7 @@ def good(moment, topic):
 
 
 def check_finite(cloud):
-    """Hold a cloud to the promise that nothing in it is NaN."""
+    """Check that nothing in a cloud is NaN."""
     rows = rows_from_cloud(cloud)
     for name in rows.dtype.names:
         assert np.isfinite(rows[name]).all(), name
@@ -93,7 +93,7 @@ def test_through_the_pipeline(scene, fault, topic):
 
 
 class Peer:
-    """The camera of a node that runs in a process of its own, and the listener to its answers."""
+    """The camera of a node in another process, and a listener to its results."""
 
     def __init__(self, session, log, name, topic_type, transport, settings):
         """Start the node under a namespace and find its topics."""
@@ -120,16 +120,16 @@ class Peer:
                 if message.status[0].hardware_id == self.name]
 
     def problems(self):
-        """Count the problems that the node knows of."""
+        """Return the number of problems in the diagnostics."""
         values = (self.statuses() or [{}])[-1]
         return sum(int(values.get(kind, 0)) for kind in ('refused', 'unanswered', 'failed'))
 
     def problems_said(self):
-        """Return all that the diagnostics gave as the last problem."""
+        """Return every last problem in the diagnostics."""
         return {status['last problem'] for status in self.statuses()}
 
     def settle(self):
-        """Wait until the diagnostics have spoken about everything that is past."""
+        """Wait for diagnostics that cover everything so far."""
         count = len(self.statuses())
         assert self.recorder.wait_for(lambda: len(self.statuses()) > count + 1, 180)
 
@@ -151,7 +151,7 @@ class Peer:
 
 @pytest.fixture(scope='module')
 def peers(session, scene, tmp_path_factory):
-    """Give the node for either transport, one process for all faults."""
+    """Return the node for either transport, one process for all faults."""
     from sensor_msgs.msg import CompressedImage, Image
 
     from gdm_motion_seg_tools.ros.session import wait_until
@@ -229,7 +229,7 @@ def damaged_files(scene, count, seed):
 
 
 def peak_memory(pid):
-    """Return the most memory that a process ever had, in bytes."""
+    """Return the peak memory of a process in bytes."""
     status = Path(f'/proc/{pid}/status').read_text(encoding='utf-8')
     return 1024 * int(re.search(r'VmHWM:\s*(\d+) kB', status)[1])
 

@@ -28,7 +28,7 @@ def module(monkeypatch):
 
 
 def actions_for(module, **given):
-    """Return what the launch file starts for some arguments."""
+    """Return the actions of the launch file for some arguments."""
     context = launch.LaunchContext()
     context.launch_configurations.update(given)
     for entity in module.generate_launch_description().entities:
@@ -48,7 +48,7 @@ def test_every_argument_has_a_default_and_a_description(module):
 
 
 def parameters_of(context, node):
-    """Return the parameters that a node action gives, files left out."""
+    """Return the parameters of a node action, without files."""
     given = {}
     for parameters in node._Node__parameters:
         if isinstance(parameters, dict):
@@ -125,7 +125,7 @@ def test_the_log_level_is_that_of_the_node_in_its_namespace(module):
 
 
 def prefix_of(context, node):
-    """Return the words that stand before the program of a node."""
+    """Return the prefix of a node action."""
     found = node.process_description.prefix
     return shlex.split(''.join(part.perform(context) for part in found)) if found else []
 

@@ -39,7 +39,7 @@ class Clock:
 
 
 def soon(condition):
-    """Wait for a condition; returns whether it came true in time."""
+    """Wait for a condition; returns whether it became true in time."""
     deadline = time.monotonic() + WAIT_S
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.001)
@@ -245,7 +245,7 @@ class Nowhere:
 
 
 def processor_with(scene, abandon=lambda: None, **changes):
-    """Return a processor, its statistics, outputs and what it said."""
+    """Return a processor, its statistics, outputs and log."""
     config = with_flat(NodeConfig(), {**scene.settings, **changes})
     statistics, outputs, said = Statistics(), Nowhere(), []
     processor = FrameProcessor(config, rosbags_types(), outputs, statistics, said.append,

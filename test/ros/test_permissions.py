@@ -48,6 +48,6 @@ def test_the_policy_lists_what_an_active_node_uses():
     for kind, found in used.items():
         names = {REMAPPED.get(name, name) for name, _ in found}
         assert names <= policy[kind], kind
-        # The clock is for use_sim_time; some distributions have more services than others.
+        # The clock is for use_sim_time; newer distributions have more services.
         assert policy[kind] - names <= {COMPRESSED, '/clock', '/parameter_events',
                                         f'{NAME}/get_type_description'}

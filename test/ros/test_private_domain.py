@@ -24,19 +24,19 @@ FEW = range(60, 65)
 
 
 def asking(domains, **environment):
-    """Start a process that claims one of some domains and keeps it until its stdin is closed."""
+    """Start a process that reserves one of some domains until its stdin is closed."""
     return subprocess.Popen([sys.executable, '-c', ASK, str(domains.start), str(domains.stop)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                             env={**os.environ, **environment})
 
 
 def told(child):
-    """Return the domain that a process was given; 0 for none."""
+    """Return the domain of a process; 0 for none."""
     return int(child.stdout.readline())
 
 
 def given(domains, **environment):
-    """Return the domain that a process is given, which gives it back at once."""
+    """Return the domain that a process gets, which releases it at once."""
     with asking(domains, **environment) as child:
         domain = told(child)
         child.stdin.close()
@@ -50,7 +50,7 @@ def only(domain):
 def test_concurrent_processes_get_different_domains_and_release_them():
     with ExitStack() as stack:
         children = [stack.enter_context(asking(FEW)) for _ in FEW]
-        # A domain that is in use on this machine is given to none of them.
+        # No process gets a domain that is in use on this machine.
         domains = [domain for domain in map(told, children) if domain]
         assert domains and len(set(domains)) == len(domains)
         assert given(only(domains[0])) == 0

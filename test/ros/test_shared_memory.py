@@ -42,7 +42,7 @@ def test_a_process_that_is_killed_leaves_no_shared_memory(session):
         assert process.stdout.readline() == b'up\n'
         own = new_segments(process.pid, before)
         assert [path for path in own if path.stat().st_size > 60 * MIB]
-        # While it lives, its memory is not touched.
+        # While the process runs, its memory is not removed.
         assert not remove_abandoned(own)
         kill(process)
     assert not [path for path in own if path.exists()]

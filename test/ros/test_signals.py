@@ -46,16 +46,16 @@ def test_after_a_signal_the_node_is_gone_from_the_graph_and_from_shared_memory(s
         own = set(map(Path, re.findall(r'/dev/shm/fastrtps_[0-9a-f]{16}\b', maps))) - before
         node.process.send_signal(signal.SIGINT)
         assert node.process.wait(60) == 0
-        # A node that only vanishes is believed to live for twenty seconds more.
+        # A node that does not say goodbye stays in the graph for twenty seconds.
         assert wait_until(lambda: 'motion_seg' not in session.node.get_node_names(), 10)
     assert own and not [path for path in own if path.exists()]
 
 
 COUNT = int(os.environ.get('GDM_MOTION_SEG_SIGNALS', '4'))
-"""Signals during a start; more of them by hand, with -s to see when they came."""
+"""Number of signals during a start; set it higher by hand, with -s to see their times."""
 STAGES = {'import': ('', 2.5, False), 'compile': ('loading compiled code', 10.0, False),
           'configure': ('ready after', 0.05, True), 'activate': ('ready after', 0.6, True)}
-"""Stage of a start: what the node says before it, how long it takes, whether code is compiled."""
+"""Stages of a start: the node's message before it, its duration, whether code is compiled."""
 
 
 def catches(pid, number):
@@ -122,7 +122,7 @@ def test_a_node_that_has_too_little_memory_ends_and_obeys_sigterm(tmp_path):
 @pytest.mark.parametrize('number', BOTH)
 def test_a_signal_while_the_node_starts_is_not_lost(tmp_path, number):
     with NodeProcess(log=tmp_path / 'log', arguments=['--log-level', 'debug']) as node:
-        # The first words come from the middleware, long before the node can be asked anything.
+        # The first output is from the middleware, long before the services of the node exist.
         assert wait_until(lambda: node.output() != '', 180)
         node.process.send_signal(number)
         assert node.process.wait(180) == 0

@@ -30,7 +30,7 @@ SHARE = 'share of tracks and effort'
 
 @contextmanager
 def camera(session):
-    """Let a camera look at noise that moves, ten times a second."""
+    """Publish images of moving noise ten times a second."""
     noise = np.random.default_rng(0).integers(0, 255, (120, 200), np.uint8)
     large = cv2.resize(noise, None, fx=4, fy=4, interpolation=cv2.INTER_CUBIC)
     publisher = session.node.create_publisher(Image, 'image', qos_profile_sensor_data)

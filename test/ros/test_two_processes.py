@@ -61,7 +61,7 @@ def say(recorder, text):
 
 @pytest.fixture
 def recorder(session):
-    """Give a recorder of the keypoints."""
+    """Return a recorder of the keypoints."""
     this = Recorder(session.node, {KEYPOINTS: CLOUD})
     yield this
     this.close()
@@ -83,11 +83,11 @@ STATE_AFTER = {Transition.TRANSITION_CONFIGURE: 'inactive',
 
 
 def change_state(session, transition):
-    """Ask the node for a transition, once; returns whether it came about."""
+    """Request a transition once; returns whether it succeeded."""
     request = ChangeState.Request(transition=Transition(id=transition))
     try:
         return session.call(ChangeState, '/motion_seg/change_state', request, 60, ONCE).success
-    except GdmMotionSegError:  # on a busy machine the response may get lost
+    except GdmMotionSegError:  # On a busy machine the response may get lost.
         return state(session) == STATE_AFTER[transition]
 
 
@@ -154,7 +154,7 @@ IDLE = '/idle/motion_seg'
 
 @pytest.fixture(scope='module')
 def idle(session, tmp_path_factory):
-    """Give an unconfigured node."""
+    """Return an unconfigured node."""
     log = tmp_path_factory.mktemp('idle') / 'log'
     with NodeProcess({'autostart': False}, log=log, arguments=['-r', '__ns:=/idle']) as node:
         assert state(session, IDLE) == 'unconfigured'
@@ -216,8 +216,8 @@ def test_sigint_during_a_segmentation_ends_the_node_with_exit_code_0(session, sc
         start = time.monotonic()
         code = node.stop()
         seconds = time.monotonic() - start
-        # It should end within 2 s. How busy the machine is decides no test, so it may take longer
-        # here; NodeProcess kills what takes much longer, and the code is then not 0.
+        # It should end within 2 s. Tests do not depend on the load, so it may take longer here;
+        # NodeProcess kills a node that takes much longer, and the exit code is then not 0.
         record_testsuite_property('seconds_from_sigint_to_end', round(seconds, 3))
         print(f'ended {seconds:.2f} s after SIGINT')
         assert code == 0, node.output()
@@ -227,7 +227,7 @@ def test_sigint_during_a_segmentation_ends_the_node_with_exit_code_0(session, sc
 
 @pytest.fixture(scope='module')
 def running(session, scene, tmp_path_factory):
-    """Give a running node that several tests use, its camera and a listener."""
+    """Return a running node that several tests use, its camera and a listener."""
     log = tmp_path_factory.mktemp('node') / 'log'
     listener, images = Recorder(session.node, {KEYPOINTS: CLOUD}), camera(session)
     with NodeProcess({**scene.settings, **RELIABLE}, log=log) as node:
@@ -337,7 +337,7 @@ def test_every_setting_can_be_set_to_its_limits_while_images_come(session, runni
             images.publish(scene.moment(ros_types(), index % 26, (100 + index // 26) * 10**12)
                            .message())
             result = set_parameters(session, **{setting.name: value})
-            # What is refused must be so for its sake, such as a method without its number.
+            # A refusal must be about this setting, such as a method that needs n_motions.
             assert result.successful or 'must be' in result.reason, (setting.name, value)
     for name, value in {**scene.settings, **FAST}.items():
         assert set_parameters(session, **{name: value}).successful

@@ -36,13 +36,13 @@ LONG_S = 60.0
 
 @pytest.fixture(scope='module')
 def other_end():
-    """Give a node of this process in a domain of its own."""
+    """Return a node of this process in a domain of its own."""
     with Session() as this:
         yield this.node
 
 
 def messages(stamp, picture):
-    """Return what the node sends about an image with one body."""
+    """Return the messages of the node for an image with one body."""
     types = ros_types()
     x2 = np.array([[10.0, 10], [30, 10], [10, 30], [30, 30]])
     body = Motion(3, np.arange(4), MotionKind.GENERAL, '', NONE, NONE, 5., .1, 1.,
@@ -62,7 +62,7 @@ def messages(stamp, picture):
 
 @contextmanager
 def publishing(node, send):
-    """Call a function again and again in a thread: discovery takes its time."""
+    """Call a function repeatedly in a thread, because discovery takes time."""
     done = threading.Event()
 
     def run():
@@ -106,14 +106,14 @@ def test_the_page_can_subscribe_to_a_node(other_end):
     stamps = [sight.moment.stamp for sight in sights]
     assert stamps == sorted(set(stamps))
     pictures = [sight for sight in sights if sight.jpeg()]
-    # A picture belongs to the answer of its own image, and some answers have none.
+    # A picture belongs to the result of its image; some results have no picture.
     assert pictures and all(sight.moment.stamp // 10**9 % 2 == 0 for sight in pictures)
     body, = pictures[-1].moment.bodies
     assert (body.id, body.count, body.speed) == (3, 4, pytest.approx(5.0))
     assert pictures[-1].moment.size == (64, 48)
 
 
-def test_the_page_shows_what_the_real_node_answers(session, scene, tmp_path):
+def test_the_page_shows_the_results_of_a_real_node(session, scene, tmp_path):
     images = session.node.create_publisher(Image, 'image', 1)
     settings = {**scene.settings, 'image_reliability': 'reliable', 'drawing_rate_hz': 1000.0}
     with NodeProcess(settings, log=tmp_path / 'log') as node, dds_here():
@@ -122,7 +122,7 @@ def test_the_page_shows_what_the_real_node_answers(session, scene, tmp_path):
             feed, sights, index = node_sights(heard.frames()), [], iter(range(10**6))
 
             def send():
-                # The same frames again and again, with a clock that goes on.
+                # The same frames are repeated; time continues.
                 number = next(index)
                 moment = scene.moment(ros_types(), number % len(scene.frames))
                 message = moment.message()

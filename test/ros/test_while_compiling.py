@@ -30,7 +30,7 @@ class Compiler:
         self.begun, self.go = threading.Event(), threading.Event()
 
     def __call__(self, config):
-        """Take the place of warm_up."""
+        """Replace warm_up."""
         with progress.waiting('compiling'):
             self.begun.set()
             assert self.go.wait(60)
@@ -38,7 +38,7 @@ class Compiler:
 
 @pytest.fixture
 def compiler(monkeypatch):
-    """Give a compiler that takes its time."""
+    """Return a compiler that does not finish until it is stopped."""
     this = Compiler()
     monkeypatch.setattr(node_module, 'warm_up', this)
     yield this
@@ -47,7 +47,7 @@ def compiler(monkeypatch):
 
 @pytest.fixture
 def spinning(session, compiler):
-    """Give a function that starts a node of this process."""
+    """Return a function that starts a node of this process."""
     executor, nodes = SingleThreadedExecutor(context=session.node.context), []
     stop = threading.Event()
 

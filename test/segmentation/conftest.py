@@ -22,7 +22,7 @@ def make(n_motions: int, seed: int = 0, n_points: int = 150, **options: Any) -> 
 
 
 def share_of_right(labels: IntArray, truth: IntArray) -> float:
-    """Return the share of right labels under the best matching, outliers to outliers."""
+    """Return the share of right labels after optimal matching; outliers match outliers only."""
     size = max(labels.max(), truth.max()) + 1
     table = np.zeros((size, size))
     for given, true in zip(labels, truth):
@@ -35,11 +35,11 @@ def share_of_right(labels: IntArray, truth: IntArray) -> float:
 
 @pytest.fixture(scope='session')
 def pair_of() -> Callable[..., LabelledPair]:
-    """Give the maker of pairs."""
+    """Return the function that makes pairs."""
     return make
 
 
 @pytest.fixture(scope='session')
 def right() -> Callable[[IntArray, IntArray], float]:
-    """Give the measure of labels."""
+    """Return the function that scores labels."""
     return share_of_right

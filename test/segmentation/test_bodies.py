@@ -24,7 +24,7 @@ def scene(rng, *patches, n_world=400):
     return window, label, np.where(label > 0, 8.0, 0.3)
 
 
-def test_tracks_without_doubt_are_world():
+def test_tracks_that_do_not_contradict_the_world_belong_to_it():
     rng = np.random.default_rng(0)
     window, _, doubt = scene(rng)
     parts = parts_of(window, doubt)
@@ -55,7 +55,7 @@ def test_a_single_track_that_contradicts_the_world_is_a_wrong_match():
     assert parts.labels[7] == OUTLIER and parts.n_bodies == 0
 
 
-def test_a_side_of_a_body_that_the_world_explains_as_well_stays_with_it():
+def test_a_part_of_a_body_that_also_fits_the_world_stays_in_the_body():
     rng = np.random.default_rng(0)
     window, label, doubt = scene(rng, (patch_points(120, rng, side=200), UP))
     side = (label == 1) & (window.x[:, 0] > 330)
@@ -66,7 +66,7 @@ def test_a_side_of_a_body_that_the_world_explains_as_well_stays_with_it():
     assert (new.labels[side] == 1).mean() < 0.9
 
 
-def test_two_bodies_that_move_apart_are_two():
+def test_bodies_that_move_differently_are_separated():
     rng = np.random.default_rng(0)
     window, label, doubt = scene(rng, (patch_points(25, rng, (200, 240)), UP),
                                  (patch_points(25, rng, (450, 240)), DOWN))
@@ -75,7 +75,7 @@ def test_two_bodies_that_move_apart_are_two():
     assert len(np.unique(parts.labels[label == 1])) == 1
 
 
-def test_two_bodies_that_move_alike_but_lie_apart_are_two():
+def test_bodies_that_move_alike_but_are_far_apart_are_separated():
     rng = np.random.default_rng(0)
     window, _, doubt = scene(rng, (patch_points(25, rng, (120, 240)), UP),
                              (patch_points(25, rng, (520, 240)), UP))
@@ -89,7 +89,7 @@ def test_halves_of_one_body_that_were_two_before_are_merged():
     assert parts_of(window, doubt, previous).n_bodies == 1
 
 
-def test_bodies_that_touch_stay_apart_if_their_dimension_says_so():
+def test_bodies_that_touch_are_not_merged_if_the_dimension_would_grow():
     rng = np.random.default_rng(0)
     left = patch_points(40, rng, (280, 240), side=80, relief=1.0), (0.3, -1.5, -1.0)
     right = patch_points(40, rng, (362, 240), side=80, relief=1.0), (-0.3, -1.2, 0.5)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The energy as it is defined, its terms, and the descent that lowers it."""
+"""The energy, its terms, and the descent that minimises it."""
 
 import numpy as np
 import pytest
@@ -19,19 +19,19 @@ WEIGHTS = Weights()
 
 @pytest.fixture(scope='module')
 def pair(pair_of):
-    """Give a pair with two motions and outliers."""
+    """Return a pair with two motions and outliers."""
     return pair_of(2, 0, outliers=0.1)
 
 
 @pytest.fixture(scope='module')
 def problem(pair):
-    """Give its problem."""
+    """Return its problem."""
     return pose_problem(Correspondences.from_arrays(pair.x1, pair.x2, pair.image_size))
 
 
 @pytest.fixture(scope='module')
 def motions(pair, problem):
-    """Give the motions fitted to the true labels."""
+    """Return the motions fitted to the true labels."""
     fitted = np.empty((2, 4, 3))
     for k in range(2):
         fit_rigid(fitted[k], problem.rays, np.flatnonzero(pair.truth == k), problem.precision, 8.0)
@@ -49,7 +49,7 @@ def value(problem, labels, motions, weights=WEIGHTS):
     return energy.descend(problem, labels, motions, weights, 0, 0)[3]
 
 
-def test_the_excess_dimension_is_that_of_the_paper_less_that_of_the_places(pair, problem):
+def test_the_excess_dimension_is_that_of_the_paper_minus_that_of_the_places(pair, problem):
     members, share = np.flatnonzero(pair.truth == 0), np.empty(len(pair))
     found = excess(problem, members, share)
     of_motion, of_places = (empirical_dimension(array[:, members].T, WEIGHTS.epsilon)
@@ -78,7 +78,7 @@ def test_the_true_partition_costs_less_than_one_motion_and_than_three(pair, prob
     assert truth < value(problem, split, motions[[0, 1, 0]]) + 3.0 * WEIGHTS.motion
 
 
-def test_a_body_that_is_called_outliers_pays_its_bonds_and_wrong_matches_do_not(
+def test_labelling_a_body_as_outliers_costs_its_bonds_and_wrong_matches_have_none(
         pair, problem, motions):
     smooth, plain = Weights(smoothness=5.0, dimension=0.0), Weights(smoothness=0.0, dimension=0.0)
     dumped = np.where(pair.truth == 1, -1, pair.truth)
@@ -104,9 +104,9 @@ def test_the_descent_does_not_change_its_input(pair, problem, motions):
     assert (labels == pair.truth).all() and (motions == before).all()
 
 
-def test_pruning_removes_wrong_members_that_hide_each_other(pair, problem, motions):
+def test_pruning_removes_wrong_members_that_mask_each_other(pair, problem, motions):
     labels = np.where(pair.truth < 0, 0, pair.truth)
-    costs = np.zeros((2, len(pair)))  # the residuals tell nothing, the dimension alone decides
+    costs = np.zeros((2, len(pair)))  # All residuals are equal, so only the dimension decides.
     energy.prune(problem, labels, costs, WEIGHTS._replace(smoothness=0.0))
     wrong = pair.truth < 0
     assert (labels[wrong] < 0).mean() > 0.3

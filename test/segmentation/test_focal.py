@@ -16,7 +16,7 @@ MOVE = np.array([-0.4, 0.05, -0.5])
 
 
 def learned(true_factor, frames=60, turn=TURN, start=CAMERA):
-    """Show the world to a camera with another focal length; return the learned factor."""
+    """Project a static world with another focal length; return the estimated factor."""
     true = CAMERA.matrix * [[true_factor, 1, 1], [1, true_factor, 1], [1, 1, 1]]
     focal, rng = FocalLength(), np.random.default_rng(0)
     for _ in range(frames):
@@ -35,11 +35,11 @@ def learned(true_factor, frames=60, turn=TURN, start=CAMERA):
 
 
 @pytest.mark.parametrize('true_factor', [0.75, 1.0, 1.3])
-def test_a_camera_that_turns_and_moves_tells_its_focal_length(true_factor):
+def test_the_focal_length_of_a_camera_that_turns_and_translates_is_estimated(true_factor):
     assert learned(true_factor) == pytest.approx(true_factor, rel=0.1)
 
 
-def test_the_guess_stays_where_nothing_tells_focal_lengths_apart():
+def test_the_guess_is_kept_if_the_focal_length_is_not_observable():
     assert learned(0.75, turn=np.zeros(3)) == 1.0
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The neighbour graph, held against a plain one of scipy."""
+"""The neighbour graph, compared with a simple one made by scipy."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ WIDTH = 640.0
 
 
 def plain_edges(x, flow):
-    """Return the edges (a, b), a names b first, and their contrasts, in order."""
+    """Return the edges (a, b), where b is a neighbour of a, and their contrasts, sorted."""
     n = len(x)
     distance, near = cKDTree(x).query(x, k=min(NEIGHBOURS + 1, n),
                                       distance_upper_bound=REACH * WIDTH)
@@ -34,14 +34,14 @@ def plain_edges(x, flow):
 
 
 def scattered(n, seed, whole=False):
-    """Return points, whole numbers with many equal distances or not, and their flow."""
+    """Return points and their flow; integers give many equal distances."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, (640, 480), (n, 2))
     return np.rint(x / 8) * 8 if whole else x, rng.normal(0.0, 3.0, (n, 2))
 
 
 @pytest.mark.parametrize(('n', 'whole'), [(30, False), (400, False), (400, True)])
-def test_the_graph_has_the_edges_of_a_plain_one_in_both_rows(n, whole):
+def test_the_graph_has_the_edges_of_a_simple_one_in_both_directions(n, whole):
     x, flow = scattered(n, n, whole)
     graph, (a, b, contrast) = image_graph(x, flow, WIDTH), plain_edges(x, flow)
     start, end = np.concatenate([a, b]), np.concatenate([b, a])

@@ -16,7 +16,7 @@ def say(names, labels, frame, ids=IDS):
     return names.assign(names.recall(ids), labels, np.zeros(len(labels)), (frame + 1) * STEP)
 
 
-def test_a_body_keeps_its_id_whatever_its_number():
+def test_a_body_keeps_its_id_if_its_label_changes():
     names = Names()
     first = say(names, TWO, 0)
     swapped = say(names, np.where(TWO == 0, 0, 3 - TWO), 1)
@@ -42,7 +42,7 @@ def test_a_body_that_stops_gets_its_id_back():
     np.testing.assert_array_equal(say(names, TWO, 20), first)
 
 
-def test_a_body_that_rests_for_long_gets_a_new_id():
+def test_a_body_that_stands_still_for_long_gets_a_new_id():
     names = Names()
     first = say(names, TWO, 0)
     say(names, np.zeros(30, int), 1)
@@ -50,7 +50,7 @@ def test_a_body_that_rests_for_long_gets_a_new_id():
     assert set(first[first > 0].tolist()).isdisjoint(say(names, TWO, late)[TWO > 0].tolist())
 
 
-def test_ids_are_not_given_again_after_a_reset():
+def test_ids_are_not_reused_after_a_reset():
     names = Names()
     first = say(names, TWO, 0)
     names.reset()
@@ -65,7 +65,7 @@ def test_of_two_parts_of_a_body_the_larger_keeps_the_id():
     assert split[20] == first[20] and split[12] not in (0, first[20])
 
 
-def test_an_id_knows_since_when_it_is():
+def test_the_time_since_an_id_exists_is_known():
     names = Names()
     named = say(names, TWO, 4)
     say(names, TWO, 9)

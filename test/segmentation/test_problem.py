@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The form in which a pair is searched: rays, noise, and a graph of neighbours."""
+"""The input of the pair solver: rays, noise, and a graph of neighbours."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def pose(x1, x2, size=(640, 480), **options):
 
 @pytest.fixture(scope='module')
 def problem(pair_of):
-    """Give the problem of a pair with two motions."""
+    """Return the problem of a pair with two motions."""
     pair = pair_of(2)
     return pose(pair.x1, pair.x2)
 
@@ -38,7 +38,7 @@ def test_every_point_has_its_nearest_neighbours_and_bonds_lie_between_0_and_1(pr
     assert (problem.near[:, 0] == np.arange(len(problem.near))).all()
 
 
-def test_neighbours_that_move_alike_are_bound_and_others_are_not():
+def test_neighbours_with_like_flow_have_strong_bonds_and_others_weak_ones():
     x1 = np.column_stack([np.arange(20.0), np.zeros(20)])
     flow = np.where(np.arange(20)[:, None] < 10, [0.0, 0.0], [0.0, 30.0])
     problem = pose(x1, x1 + flow)
@@ -55,7 +55,7 @@ def test_rays_are_those_of_the_camera():
     assert np.allclose(problem.rays[2:], problem.rays[:2])
 
 
-def test_points_that_move_far_are_trusted_less():
+def test_points_with_a_large_displacement_have_a_lower_precision():
     x1 = np.random.default_rng(0).uniform(0, 400, (20, 2))
     x2 = x1 + np.linspace(0, 100, 20)[:, None]
     precision = pose(x1, x2).precision
@@ -63,13 +63,13 @@ def test_points_that_move_far_are_trusted_less():
 
 
 def test_places_have_the_inner_products_of_the_embedding_of_points_at_rest(problem):
-    x = problem.vectors[[6, 7]]  # x and y of the older frame
+    x = problem.vectors[[6, 7]]  # The x and y of the older frame.
     at_rest = pose(*(2 * [np.random.default_rng(0).uniform(0, 400, (20, 2))]))
     assert x.shape == (2, len(problem.precision))
     assert np.allclose(at_rest.vectors.T @ at_rest.vectors, at_rest.places.T @ at_rest.places)
 
 
-def test_few_points_and_exact_duplicates_are_no_problem():
+def test_few_points_and_exact_duplicates_are_accepted():
     points = np.repeat(np.random.default_rng(0).uniform(0, 400, (3, 2)), 3, axis=0)
     problem = pose(points, points + 1.0)
     assert problem.near.shape == (9, 9)

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two arrays of pixels in, rigid motions out: right labels, refused inputs, reasons."""
+"""``segment_motions``: right labels, refused inputs, reasons."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ def segment(pair, rng=0, **settings):
 
 
 def random_points(n, seed=0, low=0.0, high=400.0):
-    """Return points anywhere."""
+    """Return random points."""
     return np.random.default_rng(seed).uniform(low, high, (n, 2))
 
 
 def check(answer, n):
-    """Hold an answer to what every answer must be."""
+    """Check what every result must satisfy."""
     assert answer.labels.shape == answer.residuals.shape == answer.margins.shape == (n,)
     assert answer.labels.min(initial=0) >= -1
     assert answer.labels.max(initial=-1) < answer.n_motions
@@ -67,7 +67,7 @@ def test_the_number_of_motions_is_found(pair_of, right, n_motions):
     assert right(answer.labels, pair.truth) > 0.9
 
 
-def test_motions_come_largest_first_with_the_geometry_of_their_points(pair_of):
+def test_motions_are_sorted_by_size_and_have_the_geometry_of_their_points(pair_of):
     pair = pair_of(2, 0, ratio=3.0)
     answer = segment(pair, n_motions=2)
     counts = [motion.count for motion in answer.motions]
@@ -95,16 +95,16 @@ def test_the_inputs_are_not_changed(pair_of):
 
 
 @pytest.mark.parametrize('kind', [np.float32, np.float64, list])
-def test_arrays_of_any_kind_are_taken(pair_of, kind):
+def test_arrays_of_any_number_type_are_accepted(pair_of, kind):
     pair = pair_of(2)
     x1, x2 = ((x.tolist() if kind is list else x.astype(kind)) for x in (pair.x1, pair.x2))
     assert segment_motions(x1, x2, SIZE, rng=0).n_motions == 2
 
 
 @pytest.mark.parametrize('method', VARIANTS)
-def test_every_variant_of_the_paper_answers(pair_of, method):
+def test_every_variant_of_the_paper_gives_a_result(pair_of, method):
     pair = pair_of(2, 0, n_points=80, noise=0.2)
-    # So few points would all be cheaper as outliers at the paper's price of 0.01.
+    # At the paper's price of 0.01, so few points would all become outliers.
     gdm = GdmConfig(n1=2, alpha=1.0)
     answer = segment(pair, method=method, n_motions=2, gdm=gdm)
     check(answer, len(pair))
@@ -113,7 +113,7 @@ def test_every_variant_of_the_paper_answers(pair_of, method):
     assert (answer.labels == again.labels).all()
 
 
-def test_a_price_that_makes_outliers_of_everything_gives_a_reason(pair_of):
+def test_a_price_at_which_all_points_are_outliers_gives_a_reason(pair_of):
     pair = pair_of(2, 0, n_points=80, noise=0.2)
     answer = segment(pair, method='gdm-naive', n_motions=2, gdm=GdmConfig(n1=2, alpha=0.0))
     check(answer, len(pair))
@@ -121,7 +121,7 @@ def test_a_price_that_makes_outliers_of_everything_gives_a_reason(pair_of):
 
 
 @pytest.mark.parametrize('method', VARIANTS)
-def test_a_variant_of_the_paper_wants_the_number_of_motions(pair_of, method):
+def test_a_variant_of_the_paper_needs_the_number_of_motions(pair_of, method):
     with pytest.raises(InputError, match='n_motions must be given'):
         segment(pair_of(2), method=method)
 
@@ -145,7 +145,7 @@ def bad(values):
     (random_points(20), random_points(20), 640, 'image_size must be'),
 ], ids=['lengths', 'columns', 'one dimension', 'NaN', 'infinite', 'text', 'width zero',
         'height negative', 'no size'])
-def test_what_cannot_be_used_is_named_in_a_sentence(x1, x2, size, sentence):
+def test_an_invalid_input_is_refused_with_one_sentence_that_names_it(x1, x2, size, sentence):
     with pytest.raises(InputError, match=sentence):
         segment_motions(x1, x2, size)
 
@@ -202,7 +202,7 @@ def line(n=40):
     (random_points(40), np.full((40, 2), 100.0)),
 ], ids=['a million pixels', 'a million pixels, moved', 'a line', 'a line that stands',
         'a line along itself', 'duplicates', 'nothing moves', 'all to one place'])
-def test_odd_geometry_is_answered_finitely(x1, x2, method):
+def test_degenerate_geometry_gives_finite_results(x1, x2, method):
     config = SegmentationConfig(method=method, n_motions=0 if method == 'gdm' else 2,
                                 gdm=GdmConfig(n1=1))
     answer = segment_motions(x1, x2, SIZE, config, rng=0)
@@ -217,18 +217,18 @@ def test_a_time_budget_ends_the_search_and_says_so(pair_of):
     assert segment(pair_of(2, n_points=60)).complete
 
 
-def test_many_motions_can_be_asked_for(pair_of):
+def test_many_motions_can_be_requested(pair_of):
     pair = pair_of(5, 0, n_points=250)
     answer = segment(pair, n_motions=5)
     check(answer, len(pair))
     assert 1 <= answer.n_motions <= 5
 
 
-def test_the_package_offers_it_at_the_top():
+def test_it_can_be_imported_from_the_package():
     assert gdm_motion_seg.segment_motions is segment_motions
 
 
-def test_of_many_points_a_part_is_searched_and_all_are_labelled(pair_of, right):
+def test_with_many_points_a_sample_is_searched_and_all_points_are_labelled(pair_of, right):
     pair = pair_of(3, 0, n_points=1200, outliers=0.05)
     answer = segment(pair)
     assert answer.n_motions == 3

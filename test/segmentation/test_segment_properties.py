@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What holds for the segmentation of any correspondences whatsoever."""
+"""Properties of the segmentation of arbitrary correspondences."""
 
 from hypothesis import given, HealthCheck, settings, strategies as st
 import numpy as np
@@ -11,7 +11,7 @@ from gdm_motion_seg.segmentation.segment import segment_motions
 
 
 def examples(count):
-    """Try some examples, the same ones every time."""
+    """Run the same few examples every time."""
     return settings(max_examples=count, deadline=None, derandomize=True, database=None,
                     suppress_health_check=list(HealthCheck))
 
@@ -25,7 +25,7 @@ CONFIGS = st.builds(SegmentationConfig, n_motions=st.integers(0, 3))
 
 @examples(25)
 @given(points=POINTS, config=CONFIGS)
-def test_an_answer_is_a_partition_with_a_reason_where_there_is_none(points, config):
+def test_a_result_is_a_partition_or_has_a_reason(points, config):
     x = np.array(points, float).reshape(-1, 4)
     answer = segment_motions(x[:, :2], x[:, 2:], (640, 480), config, rng=0)
     assert answer.labels.shape == (len(x),)

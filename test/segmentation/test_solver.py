@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The search: what it finds, from proposals and from covers."""
+"""The search of the pair solver, its proposals and its covers."""
 
 import time
 
@@ -54,7 +54,7 @@ def test_a_deadline_that_has_passed_still_gives_labels(pair_of):
     assert solver.was_short and len(found.labels) == len(pair_of(2, 0))
 
 
-def test_samples_come_from_neighbourhoods_of_the_centres(pair_of):
+def test_samples_are_drawn_from_the_neighbourhoods_of_the_centres(pair_of):
     problem = pose(pair_of(2, 0, n_points=150))
     samples = draw_samples(problem.near, 40, np.array([7]), np.random.default_rng(0))
     assert samples.shape == (40, SAMPLE)
@@ -63,7 +63,7 @@ def test_samples_come_from_neighbourhoods_of_the_centres(pair_of):
     assert all(len(np.unique(row)) == SAMPLE for row in local)
 
 
-def test_flow_clusters_are_sets_that_a_jump_of_the_flow_cuts_off():
+def test_flow_clusters_are_separated_by_jumps_of_the_flow():
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0, 400, (200, 2))
     inside = np.linalg.norm(x1 - 200.0, axis=1) < 60.0
@@ -73,7 +73,7 @@ def test_flow_clusters_are_sets_that_a_jump_of_the_flow_cuts_off():
     assert any(set(members) == set(np.flatnonzero(inside)) for members in found)
 
 
-def test_support_prefers_a_compact_gain_to_the_same_gain_by_scattered_points(pair_of):
+def test_support_is_larger_for_neighbours_than_for_scattered_points_with_the_same_gain(pair_of):
     problem = pose(pair_of(1, 0, n_points=200))
     n = len(problem.precision)
     costs = np.full((2, n), 4.0)

@@ -46,8 +46,8 @@ def test_a_camera_at_rest_has_a_smooth_world_and_a_moving_one_a_rigid_world():
     assert shares[0] > 0.9 and shares[1] < 0.1
 
 
-def test_a_body_that_seems_to_lie_behind_infinity_contradicts_the_world():
-    # It moves with the camera and faster: its parallax has the wrong sign.
+def test_a_body_with_negative_parallax_contradicts_the_world():
+    # It overtakes the camera, so its parallax has the wrong sign.
     rng = np.random.default_rng(0)
     window, label = window_of([(world_points(600, rng), SIDEWAYS),
                                (patch_points(30, rng), (1.0, 0.0, 0.0))], rng)
@@ -61,8 +61,8 @@ def test_a_track_never_contradicts_by_more_than_the_cap():
     assert doubt_of(window).max() <= CAP
 
 
-def test_tracks_of_bodies_hardly_vote():
-    # A body with more tracks than the world: only their weights tell which is which.
+def test_tracks_of_known_bodies_have_little_weight():
+    # The body has more tracks than the world: only the weights decide which one is the world.
     rng = np.random.default_rng(0)
     window, label = window_of([(world_points(150, rng), SIDEWAYS),
                                (patch_points(400, rng, side=300), (0.0, -1.5, 0.0))], rng)
@@ -71,8 +71,8 @@ def test_tracks_of_bodies_hardly_vote():
 
 
 @pytest.mark.parametrize('seed', range(3))
-def test_a_large_body_does_not_bend_the_pose_of_the_world(seed):
-    # A body in front that goes nearly the camera's way: a pose in between explains most of both.
+def test_a_large_body_does_not_bias_the_pose_of_the_world(seed):
+    # A body in front moves nearly like the camera: a pose between both fits most tracks.
     rng = np.random.default_rng(seed)
     window, label = window_of([(world_points(600, rng), (-0.5, 0.05, -1.0)),
                                (patch_points(330, rng, side=340, depth=3.0), (-0.3, 0.1, -0.5))],
@@ -82,7 +82,7 @@ def test_a_large_body_does_not_bend_the_pose_of_the_world(seed):
     assert np.median(doubt[label == 1]) > 5.0
 
 
-def test_too_few_tracks_say_nothing():
+def test_too_few_tracks_give_no_contradiction():
     rng = np.random.default_rng(0)
     window, _ = window_of([(world_points(12, rng), FORWARD)], rng)
     assert (doubt_of(window) == 0.0).all()

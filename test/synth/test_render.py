@@ -40,7 +40,7 @@ def test_every_named_scene_shows_its_movers_and_a_filled_background(name):
     frame = Renderer(scene_named(name), SIZE).frame(30)
     assert frame.image.shape == (240, 320, 3) and frame.image.dtype == np.uint8
     assert set(np.unique(frame.labels)) == set(range(frame.n_movers + 1))
-    assert np.mean(frame.image.max(axis=2) < 8) < 0.02  # nothing is left black
+    assert np.mean(frame.image.max(axis=2) < 8) < 0.02  # No pixel is left black.
     assert frame.image.std() > 25
 
 

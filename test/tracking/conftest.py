@@ -14,7 +14,7 @@ PERIOD_NS = 33_000_000
 
 
 class Wall:
-    """A textured wall that is seen through a window that moves by a fixed step per frame."""
+    """A textured wall that moves by a fixed step per frame."""
 
     def __init__(self, size: tuple[int, int] = (320, 240), step: tuple[float, float] = (3.0, -1.5),
                  seed: int = 0) -> None:
@@ -27,7 +27,7 @@ class Wall:
 
     def frame(self, index: int) -> npt.NDArray[np.uint8]:
         """Return the grey image that is seen at a frame."""
-        # The texture moves by step, so that a point of the wall does too.
+        # The texture moves by step, and so does a point of the wall.
         x, y = np.array([120.0, 120.0]) - index * self.step
         matrix = np.array([[1.0, 0.0, -x], [0.0, 1.0, -y]])
         return np.asarray(cv2.warpAffine(self._texture, matrix, self.size,
@@ -35,7 +35,7 @@ class Wall:
                                          borderMode=cv2.BORDER_REFLECT_101))
 
     def displacement(self, frames: int) -> npt.NDArray[np.float64]:
-        """Return the way of every point over some frames."""
+        """Return the displacement of every point over some frames."""
         return frames * self.step
 
 

@@ -14,7 +14,7 @@ from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 @pytest.fixture(scope='session')
 def three_bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a bag in which three bodies move."""
+    """Return a bag in which three bodies move."""
     folder = tmp_path_factory.mktemp('view') / 'three_movers'
     write_scene(folder, SceneOptions('three_movers', 36, (320, 240)))
     return folder
@@ -22,7 +22,7 @@ def three_bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope='module')
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[chromium.Browser]:
-    """Give a real browser."""
+    """Return a real browser."""
     if chromium.find() is None:
         pytest.skip('no Chromium is installed (Debian package: chromium)')
     with chromium.Browser(tmp_path_factory.mktemp('profile')) as this:

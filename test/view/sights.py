@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Results and frames to be shown, without a pipeline."""
+"""Results and frames for viewers, without a pipeline."""
 
 from collections.abc import Sequence
 

@@ -29,7 +29,7 @@ PICTURE = """(() => { const c = document.createElement('canvas'); c.width = c.he
 
 @pytest.fixture
 def page(browser):
-    """Give the browser with nothing to complain about yet."""
+    """Return the browser with an empty list of errors."""
     browser.complaints.clear()
     browser.requests.clear()
     return browser
@@ -37,7 +37,7 @@ def page(browser):
 
 @pytest.fixture
 def command(three_bodies):
-    """Give the address of a live page of a rendered scene, served by the command itself."""
+    """Return the address of a live page of a rendered scene, served by the command itself."""
     process = subprocess.Popen(
         [sys.executable, '-m', 'gdm_motion_seg', 'view', str(three_bodies), '--port', '0',
          '--no-browser'], stdout=subprocess.PIPE, text=True)
@@ -58,7 +58,7 @@ def test_the_live_page_shows_a_scene_and_can_be_paused_and_stepped(page, command
     first = page.wait_for('shown !== null && ' + PICTURE)
     page.wait_for(f'{PICTURE} !== {first}')
     page.wait_for('state === "ended"', 120.0)
-    # Once more from the beginning, this time by hand.
+    # Play it again from the beginning, step by step.
     page.click('#again')
     page.wait_for('state === "playing"')
     page.click('#pause')
@@ -155,7 +155,7 @@ def test_no_text_of_the_data_is_run_as_a_script(page):
 
 @pytest.fixture(scope='module')
 def report(tmp_path_factory):
-    """Give a page in one file, of a folder of rendered images."""
+    """Return a page in one file, of a folder of rendered images."""
     folder = tmp_path_factory.mktemp('report')
     renderer = Renderer(scene_named('three_movers'), (320, 240))
     (folder / 'frames').mkdir()

@@ -14,7 +14,7 @@ LONG_S = 60.0
 
 
 class Notebook:
-    """A screen that writes down what it is shown."""
+    """A screen that records what it shows."""
 
     def __init__(self):
         self.shown, self.told, self.cleared = [], [], 0
@@ -40,7 +40,7 @@ class Notebook:
 
 
 class Feed:
-    """A feed that gives frames as they are asked for, and counts them."""
+    """A feed that gives frames on request, and counts them."""
 
     def __init__(self, count=10**9):
         self.count, self.taken = count, 0
@@ -53,7 +53,7 @@ class Feed:
 
 @pytest.fixture
 def screen():
-    """Give a screen."""
+    """Return a screen."""
     return Notebook()
 
 
@@ -77,7 +77,7 @@ def test_a_paused_file_waits_and_steps_one_frame_at_a_time(screen):
         player.step()
         screen.wait_for(lambda: len(screen.shown) == count)
         assert player.state is State.PAUSED
-    # One frame more than was shown may have been read ahead, no more.
+    # At most one frame is read ahead.
     assert feed.taken <= 4
     player.play()
     thread.join(LONG_S)

@@ -27,7 +27,7 @@ LONG_S = 60.0
 
 @pytest.fixture
 def server():
-    """Give a server on a free port."""
+    """Return a server on a free port."""
     this = PageServer(about('drive.mp4', PipelineConfig(), False, 30.0))
     yield this
     this.close()
@@ -63,7 +63,7 @@ def get(server, **headers):
 def test_the_page_loads_nothing_from_other_hosts(server):
     text, headers = get(server)
     assert 'drive.mp4' in text and '@DATA@' not in text
-    # The name of SVG's namespace is no address that is loaded.
+    # The namespace of SVG is not an address that is loaded.
     assert 'http' not in text.replace('http://www.w3.org/2000/svg', '').replace(
         'http-equiv', '').replace('/^http/', '')
     assert "default-src 'none'" in headers['Content-Security-Policy']
@@ -134,7 +134,7 @@ def test_a_slow_browser_never_delays_the_feed(server):
         await socket.read_message()
         server.show(Sight(sight_at(0).moment, slow))
         await asyncio.get_running_loop().run_in_executor(None, drawing.wait, LONG_S)
-        # If show waited for the drawing, this would never end.
+        # If show waited for the drawing, this loop would not end.
         for index in range(1, 200):
             server.show(sight_at(index))
         free.set()

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The layouts of RViz and Foxglove agree with these programs and with the node."""
+"""The layouts of RViz and Foxglove are valid and agree with the node."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ DISPLAYS = {'rviz_default_plugins/Image': 'sensor_msgs/msg/Image',
 PANELS = {'rviz_common/Displays', 'rviz_common/Time'}
 TOOLS = {f'rviz_default_plugins/{name}' for name in
          ('MoveCamera', 'Select', 'FocusCamera', 'Measure')}
-# What RViz's QosProfileProperty knows.
+# Values that QosProfileProperty of RViz accepts.
 QOS = {'History Policy': {'System Default', 'Keep Last', 'Keep All'},
        'Reliability Policy': {'System Default', 'Reliable', 'Best Effort'},
        'Durability Policy': {'System Default', 'Transient Local', 'Volatile'}}
@@ -33,13 +33,13 @@ QOS = {'History Policy': {'System Default', 'Keep Last', 'Keep All'},
 
 @pytest.fixture(scope='module')
 def rviz():
-    """Give the layout of RViz."""
+    """Return the layout of RViz."""
     return yaml.safe_load((CONFIG / 'motion_seg.rviz').read_text(encoding='utf-8'))
 
 
 @pytest.fixture(scope='module')
 def manager(rviz):
-    """Give the part that holds the displays."""
+    """Return the part that holds the displays."""
     return rviz['Visualization Manager']
 
 
@@ -127,7 +127,7 @@ def test_the_overlay_is_the_largest_part_of_the_window_and_every_panel_has_a_pla
     sizes = dock_sizes(bytes.fromhex(window['QMainWindow State']))
     names = {panel['Name'] for panel in rviz['Panels']} | {
         d['Name'] for d in manager['Displays'] if d['Class'].endswith('/Image')}
-    # Docks are found by their names; a pane without a place squeezes the others.
+    # Docks are found by their names; a panel without a place takes space from the others.
     assert set(sizes) == names | {'central'}
     width, height = sizes['Overlay']
     assert width >= 0.6 * window['Width'] and height >= 0.7 * window['Height']
@@ -136,7 +136,7 @@ def test_the_overlay_is_the_largest_part_of_the_window_and_every_panel_has_a_pla
 
 @pytest.fixture(scope='module')
 def foxglove():
-    """Give the layout of Foxglove."""
+    """Return the layout of Foxglove."""
     return json.loads((CONFIG / 'motion_seg_foxglove.json').read_text(encoding='utf-8'))
 
 

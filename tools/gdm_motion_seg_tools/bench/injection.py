@@ -22,17 +22,17 @@ from gdm_motion_seg_tools.bench.faults import (
 GOOD_FRAMES = (72, 120)
 """Good frames between two faults, at least and below: at 60 Hz, 1.2 to 2 seconds."""
 PATIENCE_S = 15.0
-"""The next fault waits so long for a right answer, on a machine that has other things to do."""
+"""Longest wait for a right result before the next fault."""
 LONG_PATIENCE_S = 60.0
-"""And so long for any answer."""
+"""Longest wait for any result."""
 LOOK_EVERY = 15
-"""Good frames after which it looks again whether there is one."""
+"""Number of good frames between two checks for a result."""
 BAD_INFOS = 10
-"""A wrong calibration comes so many times: a single one would be corrected by the next."""
+"""How often a wrong calibration is sent; the next right one would correct a single one."""
 NOTHING = 'none'
-"""Name of the beginning, before the first fault."""
+"""Name of the time before the first fault."""
 ACTION = 'action'
-"""Takes the place of a message type for faults that are no messages."""
+"""Replaces the message type for faults that are not messages."""
 FAULTS: dict[str, dict[str, tuple[Fault, ...]]] = {
     'raw': {IMAGE: IMAGE_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS},
     'compressed': {COMPRESSED: COMPRESSED_FAULTS, CAMERA_INFO: CAMERA_INFO_FAULTS}}
@@ -62,16 +62,16 @@ class FaultInjector:
     transport
         Of the images: raw or compressed.
     image_topic
-        The bag's topic of the images; the other one holds their camera_info.
+        Topic of the images in the bag; the other one is camera_info.
     period
         Time between two frames in nanoseconds.
     recovered
-        Tells whether the node has answered, and whether rightly, by its answers to the good frames
-        of an aftermath.
+        Returns whether the node has answered the good frames of an aftermath, and whether
+        correctly.
     rng
-        Chooses when what comes.
+        Chooses faults and their times.
     actions
-        What else is done to the node, by name; they come as faults do.
+        Other things done to the node, by name; they are injected like faults.
 
     """
 
@@ -133,7 +133,7 @@ class FaultInjector:
         return [self._next_of_fault()] if faulty else []
 
     def _act(self, name: str) -> None:
-        """Do something to the node; the camera stands still meanwhile."""
+        """Do something to the node; no image is sent meanwhile."""
         try:
             self._actions[name]()
         except (GdmMotionSegError, AssertionError) as error:
@@ -141,7 +141,7 @@ class FaultInjector:
         self._current = Aftermath(name, time.monotonic())
 
     def _next_of_fault(self) -> bytes:
-        """One faulty message for one of the bag, so that the node has the time to see each."""
+        """Return one faulty message for each message of the bag, so that none is dropped."""
         data = self._images.pop(0)
         if not self._images:
             self._current = Aftermath(self._fault, time.monotonic())
