@@ -43,32 +43,41 @@ def affine_costs(positions: FloatArray, before: FloatArray, members: IntArray, w
     """
     n = len(positions)
     # In units of the image width, about the body's centre.
-    centre, x, ones = np.zeros(2), np.empty((n, 2)), np.ones(n)
+    centre_x = centre_y = 0.0
     for i in members:
-        centre += positions[i]
-    centre /= max(len(members), 1)
+        centre_x += positions[i, 0]
+        centre_y += positions[i, 1]
+    centre_x /= max(len(members), 1)
+    centre_y /= max(len(members), 1)
+    x, flow, h = np.empty((n, 2)), np.empty((n, 2)), np.empty(8)
+    ones, total, count = np.empty(n), np.empty(n), np.empty(n)
     for i in range(n):
-        x[i, 0] = (positions[i, 0] - centre[0]) / width
-        x[i, 1] = (positions[i, 1] - centre[1]) / width
-    total, count, flow = np.zeros(n), np.zeros(n), np.zeros((n, 2))
-    known = np.zeros(n, np.bool_)
+        x[i, 0] = (positions[i, 0] - centre_x) / width
+        x[i, 1] = (positions[i, 1] - centre_y) / width
+        ones[i], total[i], count[i] = 1.0, 0.0, 0.0
+    own_flow, own = np.empty((2, len(members))), np.empty(len(members), np.int64)
     for gap in range(len(before)):
         for i in range(n):
             u, v = positions[i, 0] - before[gap, i, 0], positions[i, 1] - before[gap, i, 1]
-            known[i] = math.isfinite(u)
-            flow[i, 0], flow[i, 1] = (u / width, v / width) if known[i] else (0.0, 0.0)
-        own = members[known[members]]
-        if len(own) < FEW - 2:
+            known = math.isfinite(u)
+            flow[i, 0], flow[i, 1] = (u / width, v / width) if known else (0.0, 0.0)
+        few = 0
+        for i in members:
+            if math.isfinite(before[gap, i, 0]):
+                own[few], own_flow[0, few], own_flow[1, few] = i, flow[i, 0], flow[i, 1]
+                few += 1
+        if few < FEW - 2:
             continue
-        h = np.zeros(8)
-        h[0], h[3] = median(flow[own, 0]), median(flow[own, 1])
+        for i in range(8):
+            h[i] = 0.0
+        h[0], h[3] = median(own_flow[0, :few]), median(own_flow[1, :few])
         scale = noise[0] / width + noise[1] * math.hypot(h[0], h[3])
         for _ in range(4):
-            refine_flow(h, x, flow, ones, own, 2.0 * scale,
-                        AFFINE if len(own) > FEW else CONSTANT)
+            refine_flow(h, x, flow, ones, own[:few], 2.0 * scale,
+                        AFFINE if few > FEW else CONSTANT)
         residuals = flow_residuals(h, x, flow)
         for i in range(n):
-            if known[i]:
+            if math.isfinite(before[gap, i, 0]):
                 total[i] += min(0.5 * (residuals[i] / scale) ** 2, cap)
                 count[i] += 1.0
     for i in range(n):

@@ -79,12 +79,43 @@ def ray_tracks(x1: FloatArray, x2: FloatArray, covariance: FloatArray,
 @kernel
 def _systematic_sample(weight: FloatArray, count: int) -> IntArray:
     """Draw indices in proportion to the weights, one from each of ``count`` equal shares."""
-    total = np.cumsum(weight)
+    total, last = 0.0, len(weight) - 1
+    for w in weight:
+        total += w
     sample = np.empty(count, np.int64)
+    n, below = 0, weight[0]
     for i in range(count):
-        at = (i + np.random.random()) / count * total[-1]
-        sample[i] = min(len(weight) - 1, np.searchsorted(total, at))
+        at = (i + np.random.random()) / count * total
+        while below < at and n < last:
+            n += 1
+            below += weight[n]
+        sample[i] = n
     return sample
+
+
+@kernel
+def _draw(sample: IntArray, drawn: IntArray) -> None:
+    """Draw members of a sample at random, with replacement."""
+    for i in range(len(drawn)):
+        drawn[i] = sample[np.random.randint(0, SAMPLE)]
+
+
+@kernel
+def _all(count: int) -> IntArray:
+    """Return the indices 0, 1, ... of all tracks."""
+    indices = np.empty(count, np.int64)
+    for i in range(count):
+        indices[i] = i
+    return indices
+
+
+@kernel
+def _ones(count: int) -> FloatArray:
+    """Return equal weights."""
+    ones = np.empty(count)
+    for i in range(count):
+        ones[i] = 1.0
+    return ones
 
 
 @kernel
@@ -92,18 +123,20 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
                      weight: FloatArray, focal: float, seed: int) -> tuple[FloatArray, FloatArray]:
     """Fit the smooth flow of most of the image; return it and the residuals in pixels."""
     np.random.seed(seed)
-    n, flow, scale = len(y1), y2 - y1, FLOW_SCALE_PX / focal
-    sample, ones = _systematic_sample(weight, SAMPLE), np.ones(n)
-    best, best_h, h = np.inf, np.zeros(8), np.zeros(8)
+    n, scale = len(y1), FLOW_SCALE_PX / focal
+    flow, four = np.empty((n, 2)), np.empty(4, np.int64)
+    for i in range(n):
+        flow[i, 0], flow[i, 1] = y2[i, 0] - y1[i, 0], y2[i, 1] - y1[i, 1]
+    sample, ones = _systematic_sample(weight, SAMPLE), _ones(n)
+    best, best_h, h = np.inf, np.empty(8), np.empty(8)
     # The last flow, no motion at all, and affine flows of four tracks compete.
     for k in range(-2 if warm else -1, FLOW_HYPOTHESES):
-        h[:] = 0.0
+        for i in range(8):
+            h[i] = start[i] if k == -2 else 0.0
         if k == -2:
-            for i in range(8):
-                h[i] = start[i]
             refine_flow(h, y2, flow, ones, sample, 4.0 * scale, PLANAR)
         elif k >= 0:
-            four = sample[np.random.randint(0, SAMPLE, 4)]
+            _draw(sample, four)
             refine_flow(h, y2, flow, ones, four, 1e3, AFFINE)
         cost = 0.0
         for i in sample:
@@ -113,11 +146,14 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
             best = cost
             for i in range(8):
                 best_h[i] = h[i]
-    everyone = np.arange(n)
+    everyone = _all(n)
     for i in range(6):
         refine_flow(best_h, y2, flow, weight, everyone, scale * (4.0 if i < 2 else 1.0),
                     AFFINE if i < 1 else PLANAR)
-    return best_h, focal * flow_residuals(best_h, y2, flow)
+    residuals = flow_residuals(best_h, y2, flow)
+    for i in range(n):
+        residuals[i] *= focal
+    return best_h, residuals
 
 
 @kernel
@@ -145,12 +181,15 @@ def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatAr
 @kernel
 def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float) -> float:
     """Return the capped contradiction of the members; the sign of t is chosen, in place."""
-    forward = np.minimum(rigid_contradiction(motion, tracks, tracks.strict, members), cap).sum()
-    motion[3] *= -1.0
-    backward = np.minimum(rigid_contradiction(motion, tracks, tracks.strict, members), cap).sum()
-    if forward <= backward:
-        motion[3] *= -1.0
-    return float(min(forward, backward))
+    given = opposite = 0.0
+    for sign in range(2):
+        given, opposite = opposite, 0.0
+        for nats in rigid_contradiction(motion, tracks, tracks.strict, members):
+            opposite += min(nats, cap)
+        if sign == 0 or given <= opposite:
+            for i in range(3):
+                motion[3, i] = -motion[3, i]
+    return min(given, opposite)
 
 
 @kernel
@@ -163,12 +202,13 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
     """
     np.random.seed(seed)
     n, focal, rays = tracks.rays.shape[1], tracks.focal, tracks.rays
-    ones, everyone = np.ones(n), np.arange(n)
-    precision = 2.0 * focal * focal / (
-        tracks.strict + 0.5 * (tracks.covariance[:, 0] + tracks.covariance[:, 2]))
-    sample = _systematic_sample(weight, SAMPLE)
-    best, motion = np.inf, start.copy()
-    best_motion: FloatArray = start.copy()
+    ones, everyone, precision = _ones(n), _all(n), np.empty(n)
+    for i in range(n):
+        precision[i] = 2.0 * focal * focal / (
+            tracks.strict[i] + 0.5 * (tracks.covariance[i, 0] + tracks.covariance[i, 2]))
+    sample, seven = _systematic_sample(weight, SAMPLE), np.empty(7, np.int64)
+    best, motion, best_motion = np.inf, np.empty((4, 3)), np.empty((4, 3))
+    copy(start, best_motion)
     for k in range(-1 if warm else 0, POSE_HYPOTHESES if warm else COLD_HYPOTHESES):
         copy(start, motion)
         if k < 0:
@@ -176,8 +216,10 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
         else:
             for i in range(3):
                 motion[3, i] = np.random.normal()
-            motion[3] /= math.sqrt(motion[3, 0] ** 2 + motion[3, 1] ** 2 + motion[3, 2] ** 2)
-            seven = sample[np.random.randint(0, SAMPLE, 7)]
+            norm = math.sqrt(motion[3, 0] ** 2 + motion[3, 1] ** 2 + motion[3, 2] ** 2)
+            for i in range(3):
+                motion[3, i] /= norm
+            _draw(sample, seven)
             refine_rigid(motion, rays, seven, precision, ones, 0.0, 8)
         cost = _capped_cost(motion, tracks, sample, cap)
         if cost < best:
@@ -185,9 +227,13 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
             copy(motion, best_motion)
     # Only tracks that agree refine the pose: a large body would bend it.
     for limit in (2.0 * agree, agree):
-        nats = rigid_contradiction(best_motion, tracks, tracks.strict, everyone)
-        refine_rigid(best_motion, rays, np.flatnonzero(nats < limit), precision, weight,
-                     BEHIND_WEIGHT, 8)
+        nats, count = rigid_contradiction(best_motion, tracks, tracks.strict, everyone), 0
+        agreeing = np.empty(n, np.int64)
+        for i in range(n):
+            if nats[i] < limit:
+                agreeing[count] = i
+                count += 1
+        refine_rigid(best_motion, rays, agreeing[:count], precision, weight, BEHIND_WEIGHT, 8)
     _capped_cost(best_motion, tracks, sample, cap)
     return best_motion
 

@@ -37,7 +37,9 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
     """
     h, w = lab.shape[:2]
     factor = 0.5 * STEPS / (colour_px * colour_px)
-    table = np.exp(-np.arange(STEPS * LARGEST + 1) / STEPS).astype(np.float32)
+    table = np.empty(STEPS * LARGEST + 1, np.float32)
+    for step in range(STEPS * LARGEST):
+        table[step] = math.exp(-step / STEPS)
     table[STEPS * LARGEST] = 0.0
     for y in range(h):
         for x in range(w):

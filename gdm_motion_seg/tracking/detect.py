@@ -87,11 +87,14 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
               min(int(x / region), count.shape[1] - 1)] += 1
     first, strength, pixel, cell = _corners_by_region(response, least, blocked, fine, region,
                                                       count.shape)
-    counts, left, free = count.ravel(), first[1:] - first[:-1], blocked.ravel()
-    chosen, order = np.empty((room, 2), np.float32), np.empty(len(left), np.int64)
-    found, limit = 0, 1
-    while found < room and left.max() > 0:
-        n_round = 0
+    counts, free = count.ravel(), blocked.ravel()
+    left, order = np.empty(len(counts), np.int64), np.empty(len(counts), np.int64)
+    for r in range(len(left)):
+        left[r] = first[r + 1] - first[r]
+    chosen = np.empty((room, 2), np.float32)
+    found, limit, more = 0, 1, True
+    while found < room and more:
+        n_round, more = 0, False
         for r in range(len(left)):
             if left[r] > 0 and counts[r] < limit:
                 mine = slice(first[r], first[r] + left[r])
@@ -102,9 +105,11 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
                     counts[r] += 1
                     order[n_round] = first[r]
                     n_round += 1
+            more = more or left[r] > 0
         if n_round > room - found:
             _strongest_to_front(order[:n_round], strength, room - found)
-        for i in order[:min(n_round, room - found)]:
+        for k in range(min(n_round, room - found)):
+            i = order[k]
             chosen[found, 0], chosen[found, 1] = pixel[i] % width, pixel[i] // width
             found += 1
         limit += 1
@@ -201,8 +206,10 @@ def first_of_each_spot(points: Points, spot: float) -> IntArray:
     """Return the indices of the first point in every square of that side, in order."""
     if len(points) == 0:
         return np.empty(0, np.int64)
-    right, bottom = points[:, 0].max(), points[:, 1].max()
-    seen = np.zeros((int(max(bottom, 0.0) / spot) + 1, int(max(right, 0.0) / spot) + 1), np.bool_)
+    right = bottom = np.float32(0.0)
+    for n in range(len(points)):
+        right, bottom = max(right, points[n, 0]), max(bottom, points[n, 1])
+    seen = np.zeros((int(bottom / spot) + 1, int(right / spot) + 1), np.bool_)
     first, count = np.empty(len(points), np.int64), 0
     for n in range(len(points)):
         column, row = int(points[n, 0] / spot), int(points[n, 1] / spot)
