@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib import import_module
+import os
 from pathlib import Path
 
 import cv2
@@ -21,10 +22,14 @@ H264 = 'libx264'
 H264_OPTIONS = {'preset': 'superfast', 'crf': '23', 'g': '30'}
 """Fast encoding, and every 30th frame a key frame, so that players can seek quickly."""
 
+FFMPEG_QUIET = '-8'
+"""AV_LOG_QUIET; OpenCV reads the level when the first video is opened."""
+
 
 @contextmanager
 def quiet_opencv() -> Iterator[None]:
-    """Suppress the log of OpenCV; the caller reports the error."""
+    """Suppress the logs of OpenCV and of its FFmpeg; the caller reports the error."""
+    os.environ.setdefault('OPENCV_FFMPEG_LOGLEVEL', FFMPEG_QUIET)
     logging = getattr(cv2.utils, 'logging', None)
     if logging is None:
         yield

@@ -26,6 +26,7 @@ from gdm_motion_seg.ros.adaptation import Adaptation
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.drawing import Counted, Drawing, Scene
 from gdm_motion_seg.ros.health import input_health, output_health, Source
+from gdm_motion_seg.ros.heap import release_free_memory, RELEASE_S
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, TrackedImage
@@ -96,6 +97,8 @@ class MotionSegNode(LifecycleNode):
         make_async(self, 'change_state', self._change_state)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         self._diagnostics_timer = self._make_timer(self.config.diagnostics_period_s)
+        self.create_timer(RELEASE_S, release_free_memory,
+                          clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     @property
     def config(self) -> NodeConfig:

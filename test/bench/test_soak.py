@@ -5,6 +5,8 @@
 
 import argparse
 from collections import Counter
+import mmap
+import os
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg_tools.bench import injection, soak
 from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
 from gdm_motion_seg_tools.bench.injection import FaultInjector, NOTHING
-from gdm_motion_seg_tools.bench.soak import Sample, summarise
+from gdm_motion_seg_tools.bench.soak import resident, Sample, summarise
 from gdm_motion_seg_tools.synth.scene_bags import camera_info, SceneOptions
 
 PERIOD = 33_333_333
@@ -98,7 +100,7 @@ def test_the_next_fault_waits_for_a_right_answer(monkeypatch):
 def test_memory_counts_from_the_end_of_the_first_minute():
     def rss(t):
         return 300.0 + min(t, 60.0) + 0.1 * max(t - 60.0, 0.0)
-    samples = [Sample(1000.0 + t, rss(t), rss(t) / 2, 20 + (t > 30))
+    samples = [Sample(1000.0 + t, rss(t), rss(t) / 2, 20 + (t > 30), camera_mb=t)
                for t in np.arange(0.0, 161.0)]
     rows = [{'fault': NOTHING, 'answered': 0, 'right': False},
             {'fault': 'black', 'answered': 3, 'right': True},
@@ -106,9 +108,19 @@ def test_memory_counts_from_the_end_of_the_first_minute():
     figures = summarise([samples, samples[:1] * 100], rows, 1000.0)
     assert figures['rss_growth_mb'] == pytest.approx(14.0, abs=1.0)
     assert figures['private_growth_mb'] == pytest.approx(7.0, abs=0.5)
+    assert figures['camera_pages_growth_mb'] == pytest.approx(100.0)
     assert figures['rss_start_mb'] == 300.0
     assert figures['threads_leaked'] == 1.0
     assert (figures['faults'], figures['answered_after_fault']) == (2.0, 0.5)
+
+
+def test_pages_of_a_mapped_file_count_as_soon_as_they_are_used(tmp_path):
+    file = tmp_path / 'file'
+    file.write_bytes(bytes(2**20))
+    with file.open('rb') as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        assert resident(os.getpid(), {tmp_path / 'other'}) == 0
+        assert sum(mapped[::4096]) == 0
+        assert resident(os.getpid(), {file}) == 2**20
 
 
 def test_the_node_survives_a_short_soak(monkeypatch):

@@ -269,6 +269,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(here, capsys, words, complain
     assert sorted(p.name for p in here.iterdir()) == ['full', 'text.txt']
 
 
+def test_libraries_print_nothing_about_a_damaged_video(here):
+    (here / 'damaged.mp4').write_bytes(b'no video')
+    done = subprocess.run(command('video', 'damaged.mp4'), capture_output=True, text=True)
+    assert done.stderr == 'gdm-motion-seg video: damaged.mp4 cannot be decoded as a video\n'
+
+
 @pytest.mark.parametrize('words', [
     (), ('nonsense',), ('synth',), ('bag',), ('bag', 'x', '--what'),
     ('synth', 'o', '--frames', '0'), ('synth', 'o', '--size', 'big'),

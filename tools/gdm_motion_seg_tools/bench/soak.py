@@ -11,7 +11,7 @@ timeout.
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 import os
@@ -62,18 +62,22 @@ class Sample:
 
     at: float
     rss_mb: float
+    """Resident memory without ``camera_mb``."""
     private_mb: float
-    """Private memory, without libraries and the shared memory of the cameras."""
+    """Private memory, without libraries and shared memory."""
     threads: int
     load: float = 0.0
     """Load average of the machine over a minute."""
+    camera_mb: float = 0.0
+    """Pages of the cameras' shared memory that the node has read: memory of this process."""
 
 
 class Camera:
     """One node with the bag that is played to it; use it in a ``with`` statement."""
 
-    def __init__(self, session: Any, folder: Path, transport: str) -> None:
-        """Render the scene and start the node."""
+    def __init__(self, session: Any, folder: Path, transport: str,
+                 own_segments: Collection[Path]) -> None:
+        """Render the scene; ``own_segments`` is the shared memory of the cameras."""
         from gdm_motion_seg.ros.process import NodeProcess
         from gdm_motion_seg_tools.ros.disturb import Disturbances
         from gdm_motion_seg_tools.ros.record import Recorder
@@ -86,6 +90,7 @@ class Camera:
         self.samples: list[Sample] = []
         self.rows: list[Row] = []
         self._name = f'{space}/motion_seg'
+        self._own_segments = own_segments
         self._keypoints, self._motions = f'{self._name}/keypoints', f'{self._name}/motions'
         cloud = 'sensor_msgs/msg/PointCloud2'
         self.node = NodeProcess({'image_transport': transport}, log=folder / f'{transport}.log',
@@ -139,10 +144,12 @@ class Camera:
         try:
             process = psutil.Process(self.node.process.pid)
             memory = process.memory_info()
+            of_cameras = resident(process.pid, self._own_segments)
             self.samples.append(Sample(
-                time.monotonic(), memory.rss / MIB, (memory.rss - memory.shared) / MIB,
-                process.num_threads(), os.getloadavg()[0]))
-        except psutil.Error:
+                time.monotonic(), (memory.rss - of_cameras) / MIB,
+                (memory.rss - memory.shared) / MIB, process.num_threads(), os.getloadavg()[0],
+                of_cameras / MIB))
+        except (psutil.Error, OSError):
             return False
         while True:
             try:
@@ -203,16 +210,30 @@ class Camera:
         return score.share_right, score.share_labelled
 
 
+def resident(pid: int, files: Collection[Path]) -> int:
+    """Return the bytes of some mapped files that are resident in a process."""
+    total, names, counts = 0, {str(file) for file in files}, False
+    for line in Path(f'/proc/{pid}/smaps').read_text(errors='replace').splitlines():
+        words = line.split(maxsplit=5)
+        if not words[0].endswith(':'):  # the first line of a mapping: its address, ..., its file
+            counts = len(words) == 6 and words[5] in names
+        elif counts and words[0] == 'Rss:':
+            total += 1024 * int(words[1])
+    return total
+
+
 def run(args: argparse.Namespace) -> Report:
     """Play for some minutes and report memory, threads, results and crashes."""
     try:
+        from gdm_motion_seg.ros.segments import segments_of
         from gdm_motion_seg_tools.ros.session import Session
     except ImportError as error:
         raise MissingDependencyError(
             f'the soak needs ROS 2 ({error}): source its setup file, or '
             "pip install 'gdm_motion_seg[jazzy]'") from None
     with TemporaryDirectory() as folder, Session() as session, ExitStack() as stack:
-        cameras = [stack.enter_context(Camera(session, Path(folder), transport))
+        own = segments_of(os.getpid())  # of the cameras only, because no node runs yet
+        cameras = [stack.enter_context(Camera(session, Path(folder), transport, own))
                    for transport in OPTIONS]
         for camera in cameras:
             camera.wait()
@@ -259,6 +280,7 @@ def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
     return {
         'rss_growth_mb': max(float(growth[worst, 0]), 0.0),
         'private_growth_mb': max(float(growth[:, 1].max()), 0.0),
+        'camera_pages_growth_mb': max(float(growth[:, 2].max()), 0.0),
         'threads_leaked': float(max(max(own[-1].threads - own[0].threads, 0) for own in samples)),
         'answered_after_fault': sum(row['answered'] > 0 for row in faults) / count,
         'right_after_fault': sum(bool(row['right']) for row in faults) / count,
@@ -273,8 +295,8 @@ def summarise(samples: Sequence[Sequence[Sample]], rows: Sequence[Row],
         'threads_end': float(samples[worst][-1].threads)}
 
 
-def _memory(samples: Sequence[Sample], start: float, until: float) -> tuple[float, float]:
-    """Return the medians of total and private memory over the last seconds before a time."""
+def _memory(samples: Sequence[Sample], start: float, until: float) -> list[float]:
+    """Return medians over the last seconds before a time: the node's, private, the cameras'."""
     recent = [s for s in samples if until - WINDOW_S < s.at - start <= until] or samples[-1:]
-    return (float(np.median([s.rss_mb for s in recent])),
-            float(np.median([s.private_mb for s in recent])))
+    return [float(np.median(values)) for values in zip(
+        *((s.rss_mb, s.private_mb, s.camera_mb) for s in recent))]
