@@ -135,15 +135,16 @@ def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     return np.asarray(image, np.uint8)
 
 
-def encode_image(types: Any, header: Any, image: npt.NDArray[np.uint8]) -> Any:
-    """Build a sensor_msgs/Image (mono8 or bgr8) from 8-bit grey or BGR."""
-    pixels = np.ascontiguousarray(image, np.uint8)
+def encode_image(types: Any, header: Any, image: npt.NDArray[np.uint8] | npt.NDArray[np.int32]
+                 ) -> Any:
+    """Build a sensor_msgs/Image from 8-bit grey or BGR (mono8, bgr8) or from ids (32SC1)."""
+    pixels = np.ascontiguousarray(image)
     height, width = pixels.shape[:2]
+    encoding = '32SC1' if pixels.dtype == np.int32 else 'mono8' if pixels.ndim == 2 else 'bgr8'
     return types.Image(
-        header=header, height=height, width=width,
-        encoding='mono8' if pixels.ndim == 2 else 'bgr8',
+        header=header, height=height, width=width, encoding=encoding,
         is_bigendian=int(sys.byteorder == 'big'), step=pixels.nbytes // height,
-        data=types.octets(pixels.reshape(-1)))
+        data=types.octets(pixels.view(np.uint8).reshape(-1)))
 
 
 def encode_compressed(types: Any, header: Any, image: npt.NDArray[np.uint8],

@@ -5,8 +5,8 @@
 The message classes: those of ROS 2, or those of rosbags without ROS.
 
 Both have the same fields with the same names, so the same code builds both, and the serialised
-bytes are the same. They differ in the type of ``uint8[]`` and ``byte`` fields, which
-:class:`MessageTypes` hides. rosbags also has no default values, so the code sets every field.
+bytes are the same. They differ in the type of ``uint8[]`` fields, which :class:`MessageTypes`
+hides. rosbags also has no default values, so the code sets every field.
 """
 
 from collections.abc import Callable
@@ -24,15 +24,13 @@ _MESSAGES = (
     'sensor_msgs/Image', 'sensor_msgs/CompressedImage', 'sensor_msgs/CameraInfo',
     'sensor_msgs/RegionOfInterest',
     'sensor_msgs/PointCloud2', 'sensor_msgs/PointField', 'visualization_msgs/Marker',
-    'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile',
-    'diagnostic_msgs/DiagnosticArray', 'diagnostic_msgs/DiagnosticStatus',
-    'diagnostic_msgs/KeyValue')
+    'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile')
 
 
 @dataclass(frozen=True, eq=False)
 class MessageTypes:
     """
-    The message classes of one implementation, and its types of ``uint8[]`` and ``byte`` fields.
+    The message classes of one implementation, and its type of ``uint8[]`` fields.
 
     There is one instance per implementation, which can be the key of a cache.
     """
@@ -40,8 +38,6 @@ class MessageTypes:
     classes: dict[str, Any]
     octets: Callable[[Any], Any]
     """Converts a contiguous buffer to the value of a ``uint8[]`` field."""
-    byte: Callable[[int], Any]
-    """Converts a small number to the value of a ``byte`` field."""
 
     def __getattr__(self, name: str) -> Any:
         """Return the message class of that name, for instance ``PointCloud2``."""
@@ -71,7 +67,7 @@ def ros_types() -> MessageTypes:
             raise MissingDependencyError(
                 f'the messages of {package} are not installed: source a ROS 2 setup file, or '
                 "pip install 'gdm_motion_seg[jazzy]'") from None
-    return MessageTypes(classes, octets, lambda number: bytes([number]))
+    return MessageTypes(classes, octets)
 
 
 @lru_cache(maxsize=1)
@@ -86,4 +82,4 @@ def rosbags_types() -> MessageTypes:
     def octets(buffer: Any) -> Any:
         return np.frombuffer(buffer, np.uint8)
 
-    return MessageTypes(classes, octets, int)
+    return MessageTypes(classes, octets)

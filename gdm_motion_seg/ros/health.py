@@ -6,16 +6,27 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gdm_motion_seg.msgs.diagnostics import ERROR, Health, OK, WARN
 from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.measurements import Snapshot
 
+OK, WARN, ERROR = range(3)
+"""Levels of diagnostic_msgs/DiagnosticStatus."""
 LISTENERS = 'listeners of '
 """Prefix of the keys with the number of subscribers of each output."""
 MAX_OTHERS = 8
 """Largest number of other image topics that are listed if the configured one has no publisher."""
 RECENT_S = 5.0
 """Time for which a problem keeps the level at WARN, so that a person or a monitor sees it."""
+
+
+@dataclass(frozen=True)
+class Health:
+    """The status of one component."""
+
+    name: str
+    level: int
+    message: str
+    values: Mapping[str, str]
 
 
 @dataclass(frozen=True)

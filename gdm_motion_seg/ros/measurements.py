@@ -6,6 +6,7 @@
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
+import re
 import threading
 import time
 
@@ -16,6 +17,9 @@ WINDOW = 300
 
 MAX_AGE_S = 600.0
 """A stamp that differs more from the node's clock is of another clock (a bag without /clock)."""
+
+WARN_PERIOD_S, MOST_WARNINGS = 5.0, 10
+"""A problem is logged once per this period, and at most so many problems in all."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +46,20 @@ class Snapshot:
     problem: str
     """The last problem; empty if there was none."""
     since_problem: float | None
-    fresh_problems: int
-    """Number of problems since the previous snapshot."""
 
 
 class Statistics:
-    """Counters that the callbacks and the worker write and the diagnostics read."""
+    """
+    Counters that the callbacks and the workers write and the diagnostics read.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    ``warn`` logs a problem. It is called once per period for each sentence, whose numbers do not
+    matter; rclpy's own throttle would let one problem hide another.
+    """
+
+    def __init__(self, warn: Callable[[str], None] = lambda sentence: None,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         """Begin with zeros."""
-        self._clock = clock
+        self._warn, self._clock = warn, clock
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._arrivals: deque[float] = deque(maxlen=WINDOW)
@@ -62,7 +70,7 @@ class Statistics:
         self._tracks = self._motions = 0
         self._note = self._problem = ''
         self._problem_at: float | None = None
-        self._fresh_problems = 0
+        self._warned: dict[str, float] = {}
 
     def received(self, dropped: bool) -> None:
         """Count an image; ``dropped`` if it replaced an older one that was still waiting."""
@@ -73,10 +81,6 @@ class Statistics:
             self._arrivals.append(now)
             if self._unanswered_since is None:
                 self._unanswered_since = now
-
-    def passed_over(self) -> None:
-        """Count an image that was tracked and then replaced by a newer one."""
-        self.count('dropped')
 
     def paused(self) -> None:
         """Stop waiting for results, because the node is not active any more."""
@@ -98,8 +102,15 @@ class Statistics:
         """Count a problem under its kind, for instance ``refused``, and keep its sentence."""
         with self._lock:
             self._counts[kind] += 1
-            self._problem, self._problem_at = sentence, self._clock()
-            self._fresh_problems += 1
+            now = self._problem_at = self._clock()
+            self._problem = sentence
+            text = re.sub(r'\d+(\.\d+)?(e[+-]?\d+)?', '#', sentence)
+            self._warned = {known: at for known, at in self._warned.items()
+                            if now - at < WARN_PERIOD_S}
+            if text in self._warned or len(self._warned) >= MOST_WARNINGS:
+                return
+            self._warned[text] = now
+        self._warn(sentence)
 
     def count(self, name: str) -> None:
         """Count an event that is not a problem."""
@@ -110,7 +121,6 @@ class Statistics:
         """Return the present state."""
         now = self._clock()
         with self._lock:
-            fresh, self._fresh_problems = self._fresh_problems, 0
             return Snapshot(
                 dict(self._counts), _rate(self._arrivals, now), _rate(self._answers, now),
                 _percentiles(self._latencies), _percentiles(self._ages),
@@ -118,7 +128,7 @@ class Statistics:
                 now - self._answers[-1] if self._answers else None,
                 now - self._unanswered_since if self._unanswered_since is not None else 0.0,
                 self._tracks, self._motions, self._note, self._problem,
-                now - self._problem_at if self._problem_at is not None else None, fresh)
+                now - self._problem_at if self._problem_at is not None else None)
 
 
 def _rate(times: deque[float], now: float) -> float:

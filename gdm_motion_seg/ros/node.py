@@ -8,7 +8,7 @@ from functools import partial, wraps
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lifecycle_msgs.msg import Transition as TransitionId
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -18,31 +18,25 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
 
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.msgs.clouds import header_of, stamp_of
-from gdm_motion_seg.msgs.diagnostics import diagnostics_array
+from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
-from gdm_motion_seg.ros.adaptation import Adaptation
+from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.drawing import Counted, Drawing, Scene
 from gdm_motion_seg.ros.health import input_health, output_health, Source
 from gdm_motion_seg.ros.heap import release_free_memory, RELEASE_S
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
-from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, TrackedImage
+from gdm_motion_seg.ros.processor import FrameProcessor
 from gdm_motion_seg.ros.publishers import Publishers
 from gdm_motion_seg.ros.qos import image_qos, mismatch
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.ros.shared_memory import shared_memory_problem
-from gdm_motion_seg.ros.throttle import Throttle
-from gdm_motion_seg.ros.worker import Relay
 from gdm_motion_seg.warm_up import warm_up
 
 NODE_NAME = 'motion_seg'
 LET_FINISH_S = 1.0
 """Time that a deactivation waits for the frame in progress; after it the frame is abandoned."""
-WARN_PERIOD_S = 5.0
-"""Each kind of problem is logged at most once per this period."""
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -68,10 +62,10 @@ class MotionSegNode(LifecycleNode):
     """
     A lifecycle node with one pipeline.
 
-    The callbacks only pass messages on. One worker decodes and tracks, another segments and
-    publishes, so that the tracker sees every image even if a segmentation takes long. If a worker
-    is busy, a newer image replaces an older one that waits. A third worker draws the overlay and
-    the markers at a lower rate.
+    The callbacks only pass messages on to the threads of the processor. One decodes and tracks,
+    another segments and publishes, so that the tracker sees every image even if a segmentation
+    takes long. If a thread is busy, a newer image replaces an older one that waits. A third one
+    draws the overlay and the markers at a lower rate.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -82,13 +76,9 @@ class MotionSegNode(LifecycleNode):
         except BaseException:
             self.destroy_node()  # else the middleware's segment stays in shared memory
             raise
-        self._statistics = Statistics()
-        self._adaptation = Adaptation()
-        self._throttle = Throttle(WARN_PERIOD_S)
+        self._statistics = Statistics(self._warn)
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
-        self._worker: Relay[Arrival, TrackedImage] | None = None
-        self._drawing: Drawing | None = None
         self._inputs: list[Subscription] = []
         self._reset_service: Any = None
         self._active_since: float | None = None
@@ -165,8 +155,7 @@ class MotionSegNode(LifecycleNode):
     @_reported
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline and the publishers; on FAILURE the node stays unconfigured."""
-        self._statistics = Statistics()
-        self._throttle = Throttle(WARN_PERIOD_S)
+        self._statistics = Statistics(self._warn)
         self._outputs = Publishers(self)
         try:
             self._processor = self._make_processor()
@@ -180,24 +169,16 @@ class MotionSegNode(LifecycleNode):
 
     def _make_processor(self) -> FrameProcessor:
         assert self._outputs is not None
-        return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics,
-                              self._warn, self._now, self._abandon, self._draw,
-                              self._adaptation)
+        return FrameProcessor(self.config, ros_types(), self._outputs, self._statistics, self._now)
 
     @_reported
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Start the workers and subscribe."""
-        assert self._outputs is not None
+        """Start the threads and subscribe."""
         if self._processor is None:  # the last one was abandoned
             self._processor = self._make_processor()
-        self._processor.reset()
-        self._adaptation.reset()
-        self._drawing = Drawing(ros_types(), Counted(self._outputs, self._statistics.count),
-                                lambda: self.config, self._not_drawn)
-        self._worker = Relay(self._processor.track, self._processor.answer,
-                             self._processor.failed, self._passed_over)
+        self._processor.start()
         self._inputs.append(self.create_subscription(
-            self._image_type, self.image_topic, self._take_image, image_qos(self.config)))
+            self._image_type, self.image_topic, self._processor.put, image_qos(self.config)))
         if self.config.use_camera_info:
             self._inputs.append(self.create_subscription(
                 CameraInfo, 'camera_info', self._processor.take_camera_info,
@@ -209,7 +190,7 @@ class MotionSegNode(LifecycleNode):
 
     @_reported
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Unsubscribe and let the workers finish their frames."""
+        """Unsubscribe and let the threads finish their frames."""
         self._stop()
         return super().on_deactivate(state)
 
@@ -233,7 +214,7 @@ class MotionSegNode(LifecycleNode):
         return SUCCESS
 
     def end(self, timeout: float) -> bool:
-        """Stop before the process ends; returns False if a worker did not finish in time."""
+        """Stop before the process ends; returns False if a frame did not end in time."""
         finished = self._stop(timeout)
         if finished:
             self._give_back()
@@ -243,18 +224,6 @@ class MotionSegNode(LifecycleNode):
         """Destroy the node with its state machine, which rclpy leaves; it would stay in DDS."""
         super().destroy_node()
         self._state_machine.destroy_when_not_in_use()
-
-    def _take_image(self, message: Image | CompressedImage) -> None:
-        if self._worker is not None:
-            now = time.monotonic()
-            dropped = self._worker.put(Arrival(message, now))
-            self._statistics.received(dropped)
-            self._adaptation.arrived(stamp_of(message.header), now, dropped)
-
-    def _passed_over(self) -> None:
-        """Count an image that was tracked and then replaced by a newer one."""
-        self._statistics.passed_over()
-        self._adaptation.dropped()
 
     def _reset(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self._processor is not None:
@@ -273,12 +242,16 @@ class MotionSegNode(LifecycleNode):
         snapshot, patience = self._statistics.snapshot(), self.config.watchdog_s
         active_for = 0.0 if self._active_since is None else time.monotonic() - self._active_since
         listeners = {} if self._outputs is None else self._outputs.listeners()
+        pace = Pace() if self._processor is None else self._processor.pace()
         healths = (input_health(name, state, active_for, source, snapshot, patience),
                    output_health(name, state, snapshot, patience, listeners, progress.text(),
-                                 self._adaptation.pace()))
-        header = header_of(ros_types(), self._now(), '')
-        self._diagnostics.publish(diagnostics_array(ros_types(), header, healths,
-                                                    self.get_fully_qualified_name()))
+                                 pace))
+        self._diagnostics.publish(DiagnosticArray(
+            header=header_of(ros_types(), self._now(), ''), status=[DiagnosticStatus(
+                level=bytes([health.level]), name=health.name, message=health.message,
+                hardware_id=self.get_fully_qualified_name(),
+                values=[KeyValue(key=key, value=value) for key, value in health.values.items()])
+                for health in healths]))
         self._tell_of_no_publisher(source, active_for > patience)
 
     def _tell_of_no_publisher(self, source: Source, patient_enough: bool) -> None:
@@ -327,36 +300,11 @@ class MotionSegNode(LifecycleNode):
         self._inputs.clear()
         self._active_since = None
         self._statistics.paused()
-        worker, self._worker = self._worker, None
-        finished = worker is None or worker.stop(timeout)
-        drawing, self._drawing = self._drawing, None
-        drawn = drawing is None or drawing.stop(timeout)
-        if finished and drawn:
+        if self._processor is None or self._processor.stop(timeout):
             return True
-        # The frame keeps its threads and its pipeline until it ends; the next activation shares
-        # nothing with it.
-        if not finished and self._processor is not None:
-            self._processor.close()
-            self._processor = None
+        self._processor = None  # the next activation shares nothing with the frame
         self.get_logger().warning(f'abandoned a frame that took more than {timeout:g} s')
         return False
-
-    def _draw(self, scene: Scene) -> None:
-        """Pass a scene to the drawing thread."""
-        drawing = self._drawing
-        if drawing is not None:
-            drawing.put(scene)
-
-    def _not_drawn(self, error: Exception) -> None:
-        sentence = f'a frame could not be drawn: {type(error).__name__}: {error}'
-        self._statistics.problem('failed', sentence)
-        self._warn(sentence)
-
-    def _abandon(self) -> None:
-        """Let another thread segment new frames."""
-        worker = self._worker
-        if worker is not None:
-            worker.abandon_second()
 
     def _give_back(self) -> None:
         if self._reset_service is not None:
@@ -368,8 +316,7 @@ class MotionSegNode(LifecycleNode):
         self._processor = None
 
     def _warn(self, sentence: str) -> None:
-        if self._throttle.passes(sentence):
-            self.get_logger().warning(sentence)
+        self.get_logger().warning(sentence)
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)

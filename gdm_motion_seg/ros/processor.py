@@ -2,42 +2,61 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Processing of one image message: decode, track, segment, build messages, publish.
+The way of a frame from the image message to the messages of its result.
 
-This module does not use rclpy: the outputs and the message classes are arguments, so that it can
-be tested, fuzzed and timed without DDS.
+A frame has three stages: ``track`` decodes the image and tracks into it, ``answer`` segments the
+tracks and publishes the motions, ``draw`` publishes pictures. ``process`` calls them in turn; the
+node runs each in its own thread. This module does not use rclpy: the outputs and the message
+classes are arguments, so that it can be tested, fuzzed and timed without DDS.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.masks import motion_mask, MotionMasks
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
 from gdm_motion_seg.msgs.detections import detections_array, vision_messages
-from gdm_motion_seg.msgs.images import decode_compressed, decode_image, ImageArray
+from gdm_motion_seg.msgs.images import (
+    decode_compressed, decode_image, encode_compressed, encode_image, ImageArray)
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
+from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
-from gdm_motion_seg.ros.adaptation import Adaptation
+from gdm_motion_seg.ros.adaptation import Adaptation, Pace
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.dense import DenseOutputs
-from gdm_motion_seg.ros.drawing import Counted, draw as draw_scene, Outputs, Scene
 from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.tracking.window import TrackedFrame
+from gdm_motion_seg.viz.overlay import draw_overlay, Instances
 
-KEYPOINTS = 'keypoints'
-MOTIONS = 'motions'
-DETECTIONS = 'detections'
-
+KEYPOINTS, MOTIONS, DETECTIONS = 'keypoints', 'motions', 'detections'
+MASK, INSTANCES = 'mask', 'instances'
+MARKERS, DEBUG_IMAGE, DEBUG_COMPRESSED = 'markers', 'debug_image', 'debug_image/compressed'
+DRAWN = (MARKERS, DEBUG_IMAGE, DEBUG_COMPRESSED)
+"""The outputs of the stage ``draw``."""
 PATIENCE_S = 2.0
 """Time for which new settings and resets wait for a running segmentation, in seconds; after that
 its frame is abandoned."""
+MAX_SHARE = 0.2
+"""Largest share of the time for drawing. A machine that is too slow for both publishes fewer
+pictures, not fewer results."""
+
+
+class Outputs(Protocol):
+    """Receives the messages."""
+
+    def wanted(self, name: str) -> bool:
+        """Whether anybody listens to the output; otherwise it is not computed."""
+
+    def publish(self, name: str, message: Any) -> None:
+        """Send a message."""
 
 
 @dataclass(frozen=True)
@@ -59,74 +78,56 @@ class TrackedImage:
     """Number of resets before it was tracked."""
 
 
+@dataclass(frozen=True)
+class Scene:
+    """An image with its result, to be drawn."""
+
+    image: ImageArray
+    result: FrameResult
+    camera: Camera
+    header: Any
+    instances: Instances | None = None
+    """Id of the body at each pixel; None if no dense mask was made."""
+
+
+class _Threads(NamedTuple):
+    """The thread of each stage."""
+
+    track: NewestWins[Arrival]
+    answer: NewestWins[TrackedImage]
+    draw: NewestWins[Scene]
+
+
 class FrameProcessor:
     """
-    Owns the pipeline; processes an image in one call or in two steps.
+    Owns the pipeline; takes image messages and publishes results.
 
-    One thread calls ``track`` and one thread calls ``answer``; any thread may call the other
-    methods. Changes of settings and resets are applied between two frames.
-
-    A segmentation cannot be interrupted. If one does not end, the next change abandons it together
-    with its pipeline and makes a new pipeline; ``abandon``, called in the thread of ``track``,
-    must then let another thread call ``answer``. Only published results are counted as answered.
-
-    ``warn`` takes a sentence about a problem, ``now`` is the node's clock in nanoseconds. ``draw``
-    takes each scene and must not block; without it, scenes are drawn here.
+    Changes of settings and resets are applied between two frames. A segmentation cannot be
+    interrupted. If one does not end, the next change abandons it together with its pipeline and
+    its thread. Only published results are counted as answered.
     """
 
     def __init__(self, config: NodeConfig, types: MessageTypes, outputs: Outputs,
-                 statistics: Statistics, warn: Callable[[str], None], now: Callable[[], int],
-                 abandon: Callable[[], None] = lambda: None,
-                 draw: Callable[[Scene], None] | None = None,
-                 adaptation: Adaptation | None = None) -> None:
-        """Make the pipeline."""
-        self._adaptation = adaptation or Adaptation()
-        self._draw = draw or self._draw_here
-        self._config = config
-        self._types = types
-        self._outputs = Counted(outputs, statistics.count)
-        self._statistics = statistics
-        self._warn = warn
-        self._now = now
-        self._abandon = abandon
-        self._pipeline = MotionPipeline(config, config.seed)
-        self._dense = self._new_dense()
+                 statistics: Statistics, now: Callable[[], int]) -> None:
+        """Make the pipeline; ``now`` is the node's clock in nanoseconds."""
+        self._config, self._types, self._outputs = config, types, outputs
+        self._statistics, self._now = statistics, now
+        self._adaptation = Adaptation()
+        self._pipeline, self._masks = MotionPipeline(config, config.seed), MotionMasks()
         self._camera: tuple[Camera, str] | None = None
-        self._lock = threading.Lock()
-        self._answering = threading.Lock()
-        self._resets = 0
-        self._next_config: NodeConfig | None = None
-        self._reset_wanted = False
-        self._closed = False
         self._last_stamp = 0
-
-    def reset(self) -> None:
-        """Forget tracks and identities before the next frame."""
-        with self._lock:
-            self._reset_wanted = True
-
-    def reconfigure(self, config: NodeConfig) -> None:
-        """Use new settings from the next frame on."""
-        with self._lock:
-            self._next_config = config
-
-    def close(self) -> None:
-        """Publish nothing more, not even the frame in progress; this is final."""
-        self._closed = True
-
-    def take_camera_info(self, message: Any) -> None:
-        """Use a calibration from now on, if it is valid."""
-        try:
-            self._camera = decode_camera_info(message), message.header.frame_id
-        except InputError as error:
-            self._camera = None
-            self._report('camera_info', str(error))
+        self._threads: _Threads | None = None
+        self._stopped = threading.Event()
+        self._lock, self._answering = threading.Lock(), threading.Lock()
+        self._next_config: NodeConfig | None = None
+        self._reset_wanted = self._closed = False
+        self._resets = 0
 
     def process(self, arrival: Arrival) -> None:
-        """Track and segment one image message and publish the result."""
-        tracked = self.track(arrival)
-        if tracked is not None:
-            self.answer(tracked)
+        """Take an image message through all stages in this thread."""
+        if tracked := self.track(arrival):
+            if scene := self.answer(tracked):
+                self.draw(scene)
 
     def track(self, arrival: Arrival) -> TrackedImage | None:
         """Decode an image message and track into it; None if it is refused."""
@@ -150,33 +151,190 @@ class FrameProcessor:
         self._adaptation.took('track', time.monotonic() - start)
         return TrackedImage(arrival, image, tracked, self._resets)
 
-    def answer(self, item: TrackedImage) -> None:
-        """Find the motions of a tracked image and publish them."""
+    def answer(self, item: TrackedImage) -> Scene | None:
+        """Find the motions of a tracked image and publish them; None if they are outdated."""
         start = time.monotonic()
-        frame_id = item.arrival.message.header.frame_id
-        height, width = item.image.shape[:2]
         try:
-            camera = self._camera_for((width, height), frame_id)
+            camera = self._camera_for(item)
             with self._answering:
                 if self._is_stale(item):
-                    return
+                    return None
                 pipeline = self._pipeline
                 pipeline.camera = camera
                 result = pipeline.segment(item.tracked)
             if self._is_stale(item):
-                return
-            self._publish(item.image, result, camera, frame_id)
+                return None
+            scene = self._publish(item, result, camera)
         except Exception:
             if self._is_stale(item):
-                return
+                return None
             self.reset()
             raise
         self._account(result, item)
         self._adaptation.took('answer', time.monotonic() - start)
+        return scene
+
+    def draw(self, scene: Scene) -> None:
+        """Publish the markers and the pictures that have a subscriber."""
+        wanted, types = self._outputs.wanted, self._types
+        if wanted(MARKERS):
+            pair, rays = scene.result.correspondences, scene.camera.rays
+            self._send(MARKERS, markers_array(types, scene.header, scene.result, rays(pair.x2),
+                                              rays(pair.x1)))
+        raw, compressed = wanted(DEBUG_IMAGE), wanted(DEBUG_COMPRESSED)
+        if raw or compressed:
+            overlay = draw_overlay(scene.image, scene.result, scene.instances)
+            if raw:
+                self._send(DEBUG_IMAGE, encode_image(types, scene.header, overlay))
+            if compressed:
+                self._send(DEBUG_COMPRESSED, encode_compressed(
+                    types, scene.header, overlay, self._config.jpeg_quality))
+
+    def start(self) -> None:
+        """Start a thread for each stage; a stage that is busy takes the newest frame next."""
+        self.reset()
+        self._adaptation.reset()
+        self._stopped.clear()
+        self._threads = _Threads(
+            NewestWins(self._track_next, self.failed, 'motion_seg_track'),
+            NewestWins(self._answer_next, self.failed, 'motion_seg_answer'),
+            NewestWins(self._draw_next, self._not_drawn, 'motion_seg_draw'))
+
+    def put(self, message: Any) -> None:
+        """Queue an image message without waiting."""
+        if threads := self._threads:
+            now = time.monotonic()
+            dropped = threads.track.put(Arrival(message, now))
+            self._statistics.received(dropped)
+            self._adaptation.arrived(stamp_of(message.header), now, dropped)
+
+    def _track_next(self, arrival: Arrival) -> None:
+        tracked, threads = self.track(arrival), self._threads
+        if tracked and threads and threads.answer.put(tracked):
+            self._statistics.count('dropped')
+            self._adaptation.dropped()
+
+    def _answer_next(self, item: TrackedImage) -> None:
+        scene, threads = self.answer(item), self._threads
+        if scene and threads and any(map(self._outputs.wanted, DRAWN)):
+            threads.draw.put(scene)
+
+    def _draw_next(self, scene: Scene) -> None:
+        if self._stopped.is_set():
+            return  # this scene waited for the end of a pause
+        start = time.monotonic()
+        self.draw(scene)
+        self._stopped.wait(pause(time.monotonic() - start, self._config.drawing_rate_hz))
+
+    def stop(self, timeout: float) -> bool:
+        """
+        Let the stages finish their frames, and end their threads.
+
+        If a frame takes longer, the result is False and nothing more is published: the frame
+        keeps the threads and the pipeline until it ends.
+        """
+        threads, self._threads = self._threads, None
+        self._stopped.set()
+        deadline = time.monotonic() + timeout
+        finished = [thread.stop(max(0.0, deadline - time.monotonic())) for thread in threads or ()]
+        if not all(finished):
+            self.close()
+        return all(finished)
+
+    def close(self) -> None:
+        """Publish nothing more, not even the frame in progress; this is final."""
+        self._closed = True
+
+    def reset(self) -> None:
+        """Forget tracks and identities before the next frame."""
+        with self._lock:
+            self._reset_wanted = True
+
+    def reconfigure(self, config: NodeConfig) -> None:
+        """Use new settings from the next frame on."""
+        with self._lock:
+            self._next_config = config
+
+    def take_camera_info(self, message: Any) -> None:
+        """Use a calibration from now on, if it is valid."""
+        try:
+            self._camera = decode_camera_info(message), message.header.frame_id
+        except InputError as error:
+            self._camera = None
+            self._report('camera_info', str(error))
+
+    def pace(self) -> Pace:
+        """Return the load and the share of tracks and effort."""
+        return self._adaptation.pace()
 
     def failed(self, error: Exception) -> None:
-        """Report an exception that left ``process``."""
+        """Report an exception that left ``track`` or ``answer``."""
         self._report('failed', f'restarted after an error: {type(error).__name__}: {error}')
+
+    def _not_drawn(self, error: Exception) -> None:
+        self._report('failed', f'a frame could not be drawn: {type(error).__name__}: {error}')
+
+    def _decode(self, message: Any) -> ImageArray:
+        stamp = stamp_of(message.header)
+        if stamp <= 0:
+            raise InputError('it has no time stamp (zero or negative)')
+        if stamp == self._last_stamp:
+            raise InputError('it has the same time stamp as the previous image')
+        self._last_stamp = stamp
+        limit = self._config.tracking.max_image_pixels
+        if self._config.image_transport == 'compressed':
+            return decode_compressed(message, limit)
+        return decode_image(message, limit)
+
+    def _camera_for(self, item: TrackedImage) -> Camera | None:
+        """Return the calibration if there is one and it fits the image."""
+        if self._camera is None:
+            return None
+        camera, camera_frame = self._camera
+        height, width = item.image.shape[:2]
+        try:
+            check_fits(camera, camera_frame, (width, height), item.arrival.message.header.frame_id)
+        except InputError as error:
+            self._report('camera_info', str(error))
+            return None
+        return camera
+
+    def _publish(self, item: TrackedImage, result: FrameResult, camera: Camera | None) -> Scene:
+        """Publish every subscribed output but those that are drawn."""
+        wanted, types, pair = self._outputs.wanted, self._types, result.correspondences
+        header = header_of(types, result.stamp, item.arrival.message.header.frame_id)
+        lens = camera or Camera.guess(pair.image_size)
+        if wanted(KEYPOINTS):
+            self._send(KEYPOINTS, keypoints_cloud(types, header, result, lens.rays(pair.x2)))
+        if wanted(MOTIONS):
+            self._send(MOTIONS, motions_cloud(types, header, result, camera))
+        if wanted(DETECTIONS):
+            self._send(DETECTIONS, detections_array(vision_messages(), header, result))
+        mask, instances = wanted(MASK), wanted(INSTANCES)
+        bodies = self._masks.process(item.image, result) if mask or instances else None
+        if mask and bodies is not None:
+            self._send(MASK, encode_image(types, header, motion_mask(
+                bodies, self._config.mask_dilation_px, self._config.mask_moving_is_white)))
+        if instances and bodies is not None:
+            self._send(INSTANCES, encode_image(types, header, bodies))
+        return Scene(item.image, result, lens, header, bodies)
+
+    def _send(self, name: str, message: Any) -> None:
+        if not self._closed:
+            self._outputs.publish(name, message)
+            self._statistics.count('published')
+
+    def _account(self, result: FrameResult, item: TrackedImage) -> None:
+        if result.problem and not item.tracked.problem:
+            self._report('unanswered', result.reason)
+        if result.has_pair or not result.problem:
+            self._statistics.answered(
+                time.monotonic() - item.arrival.at, (self._now() - result.stamp) / 1e9,
+                len(result.correspondences), result.segmentation.n_motions, result.reason)
+
+    def _report(self, kind: str, sentence: str) -> None:
+        if not self._closed:
+            self._statistics.problem(kind, sentence)
 
     def _is_stale(self, item: TrackedImage) -> bool:
         """Whether an image was tracked before the last reset, or its pipeline was replaced."""
@@ -200,7 +358,7 @@ class FrameProcessor:
             if reset:
                 self._resets += 1
                 self._pipeline.reset()
-                self._dense = self._new_dense()
+                self._masks = MotionMasks()
         except Exception as error:
             # Settings are checked before. If that fails here, partly applied settings would be
             # worse than none.
@@ -211,75 +369,21 @@ class FrameProcessor:
             self._answering.release()
 
     def _start_over(self, config: NodeConfig) -> None:
-        """Abandon a segmentation that does not end, and continue with a new pipeline."""
+        """Abandon a segmentation that does not end; continue with a new pipeline and thread."""
         self._replace_pipeline(config)
-        self._config = config
-        self._answering = threading.Lock()
-        self._abandon()
+        self._config, self._answering = config, threading.Lock()
+        if self._threads:
+            self._threads.answer.abandon()
         self._report('abandoned', 'abandoned a frame whose segmentation delayed new settings or a '
                                   f'reset for more than {PATIENCE_S:g} s')
 
     def _replace_pipeline(self, config: NodeConfig) -> None:
+        """Make a new pipeline; an abandoned thread may still use the old one."""
         pipeline = MotionPipeline(config, config.seed)
         self._resets += 1
-        self._pipeline, self._dense = pipeline, self._new_dense()
+        self._pipeline, self._masks = pipeline, MotionMasks()
 
-    def _new_dense(self) -> DenseOutputs:
-        """Return new dense outputs; an abandoned thread may still use the old ones."""
-        return DenseOutputs(self._types, self._outputs.wanted, self._outputs.publish)
 
-    def _decode(self, message: Any) -> ImageArray:
-        stamp = stamp_of(message.header)
-        if stamp <= 0:
-            raise InputError('it has no time stamp (zero or negative)')
-        if stamp == self._last_stamp:
-            raise InputError('it has the same time stamp as the previous image')
-        self._last_stamp = stamp
-        limit = self._config.tracking.max_image_pixels
-        if self._config.image_transport == 'compressed':
-            return decode_compressed(message, limit)
-        return decode_image(message, limit)
-
-    def _publish(self, image: ImageArray, result: FrameResult, camera: Camera | None,
-                 frame_id: str) -> None:
-        wanted, types, publish = self._outputs.wanted, self._types, self._outputs.publish
-        header = header_of(types, result.stamp, frame_id)
-        pair = result.correspondences
-        lens = camera or Camera.guess(pair.image_size)
-        if wanted(KEYPOINTS):
-            publish(KEYPOINTS, keypoints_cloud(types, header, result, lens.rays(pair.x2)))
-        if wanted(MOTIONS):
-            publish(MOTIONS, motions_cloud(types, header, result, camera))
-        if wanted(DETECTIONS):
-            publish(DETECTIONS, detections_array(vision_messages(), header, result))
-        instances = self._dense.publish(image, result, header, self._config)
-        self._draw(Scene(image, result, lens, frame_id, instances))
-
-    def _draw_here(self, scene: Scene) -> None:
-        draw_scene(scene, self._types, self._outputs, self._config.jpeg_quality)
-
-    def _camera_for(self, size: tuple[int, int], frame_id: str) -> Camera | None:
-        """Return the calibration if there is one and it fits the image."""
-        if self._camera is None:
-            return None
-        camera, camera_frame = self._camera
-        try:
-            check_fits(camera, camera_frame, size, frame_id)
-        except InputError as error:
-            self._report('camera_info', str(error))
-            return None
-        return camera
-
-    def _account(self, result: FrameResult, item: TrackedImage) -> None:
-        if result.problem and not item.tracked.problem:
-            self._report('unanswered', result.reason)
-        if result.has_pair or not result.problem:
-            self._statistics.answered(
-                time.monotonic() - item.arrival.at, (self._now() - result.stamp) / 1e9,
-                len(result.correspondences), result.segmentation.n_motions, result.reason)
-
-    def _report(self, kind: str, sentence: str) -> None:
-        if self._closed:
-            return  # it was replaced
-        self._statistics.problem(kind, sentence)
-        self._warn(sentence)
+def pause(took: float, rate_hz: float) -> float:
+    """Return the pause after a drawing that keeps to the rate and to the share of the time."""
+    return max(1.0 / rate_hz - took, took / MAX_SHARE - took)

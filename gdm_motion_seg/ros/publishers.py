@@ -10,17 +10,17 @@ from sensor_msgs.msg import CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
 from gdm_motion_seg.msgs.detections import vision_messages
-from gdm_motion_seg.ros import dense, drawing, processor
+from gdm_motion_seg.ros import processor
 from gdm_motion_seg.ros.qos import OUTPUT_QOS
 
 _TOPICS: dict[str, Any] = {
     processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
-    drawing.MARKERS: MarkerArray, drawing.DEBUG_IMAGE: Image,
-    drawing.DEBUG_COMPRESSED: CompressedImage, dense.MASK: Image, dense.INSTANCES: Image}
+    processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
+    processor.DEBUG_COMPRESSED: CompressedImage, processor.MASK: Image, processor.INSTANCES: Image}
 
 
 class Publishers:
-    """The :class:`~gdm_motion_seg.ros.drawing.Outputs` of a node."""
+    """The :class:`~gdm_motion_seg.ros.processor.Outputs` of a node."""
 
     def __init__(self, node: LifecycleNode) -> None:
         """Make the publishers."""

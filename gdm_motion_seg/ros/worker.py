@@ -1,15 +1,13 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Worker threads with a queue of length one, in which the newest item replaces an older one."""
+"""A worker thread with a queue of length one, in which the newest item replaces an older one."""
 
 from collections.abc import Callable
 import threading
-import time
 from typing import Generic, TypeVar
 
 Item = TypeVar('Item')
-Half = TypeVar('Half')
 
 
 class NewestWins(Generic[Item]):
@@ -79,38 +77,3 @@ class NewestWins(Generic[Item]):
                 self._handle(item)
             except Exception as error:
                 self._on_error(error)
-
-
-class Relay(Generic[Item, Half]):
-    """
-    Two workers in series: the first handles the next item while the second finishes the last.
-
-    The first returns the item for the second, or None. ``on_drop`` is called for each item that is
-    dropped between the two because a newer one comes.
-    """
-
-    def __init__(self, first: Callable[[Item], Half | None], second: Callable[[Half], None],
-                 on_error: Callable[[Exception], None], on_drop: Callable[[], None]) -> None:
-        """Start both threads."""
-        self._handle, self._on_drop = first, on_drop
-        self._second = NewestWins(second, on_error, 'motion_seg_second')
-        self._first = NewestWins(self._hand_on, on_error, 'motion_seg_first')
-
-    def put(self, item: Item) -> bool:
-        """Hand over an item without waiting; returns whether an older one was dropped for it."""
-        return self._first.put(item)
-
-    def stop(self, timeout: float) -> bool:
-        """Let both finish their items and end; returns False on a timeout."""
-        deadline = time.monotonic() + timeout
-        first = self._first.stop(timeout)
-        return self._second.stop(max(0.0, deadline - time.monotonic())) and first
-
-    def abandon_second(self) -> None:
-        """Replace the thread of the second worker, because its present call does not end."""
-        self._second.abandon()
-
-    def _hand_on(self, item: Item) -> None:
-        half = self._handle(item)
-        if half is not None and self._second.put(half):
-            self._on_drop()

@@ -10,15 +10,14 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.masks import motion_mask
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
                                         time_of)
 from gdm_motion_seg.msgs.detections import detections_array
-from gdm_motion_seg.msgs.diagnostics import diagnostics_array, Health, WARN
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.masks import instances_image, mask_image
 from gdm_motion_seg.msgs.motions import motion_rows, motions_cloud
 from gdm_motion_seg.msgs.types import ros_types, rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
@@ -65,11 +64,9 @@ def messages(types, result):
         'visualization_msgs/msg/MarkerArray': markers_array(types, header, result, rays,
                                                             previous_rays),
         'sensor_msgs/msg/Image': encode_image(types, header, picture),
-        'sensor_msgs/msg/Image mask': mask_image(types, header, INSTANCES),
-        'sensor_msgs/msg/Image instances': instances_image(types, header, INSTANCES),
+        'sensor_msgs/msg/Image mask': encode_image(types, header, motion_mask(INSTANCES)),
+        'sensor_msgs/msg/Image instances': encode_image(types, header, INSTANCES),
         'sensor_msgs/msg/CompressedImage': encode_compressed(types, header, picture),
-        'diagnostic_msgs/msg/DiagnosticArray': diagnostics_array(
-            types, header, [Health('a', WARN, 'b', {'c': 'd'})], 'e'),
     }
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.msgs.diagnostics import OK, WARN
 from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.ros.adaptation import Adaptation, FLOOR_TRACKS, HIGH, Pace, PATIENCE
-from gdm_motion_seg.ros.health import output_health
+from gdm_motion_seg.ros.health import OK, output_health, WARN
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.tracker import FeatureTracker

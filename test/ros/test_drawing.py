@@ -5,26 +5,27 @@
 
 from dataclasses import replace
 import threading
+import time
 
 import numpy as np
 import pytest
 
-from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg.msgs.clouds import header_of, stamp_of
+from gdm_motion_seg.msgs.images import encode_image
 from gdm_motion_seg.msgs.types import rosbags_types
-from gdm_motion_seg.pipeline import FrameResult
+from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.drawing import (DEBUG_COMPRESSED, DEBUG_IMAGE, Drawing, DRAWN, MARKERS,
-                                        pause, Scene)
-from gdm_motion_seg.segmentation.result import MotionSegmentation
+from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.processor import (
+    DEBUG_COMPRESSED, DEBUG_IMAGE, DRAWN, FrameProcessor, KEYPOINTS, MARKERS, pause)
 
 LONG_S = 60.0
+PERIOD_NS = 33_000_000
 FAST = replace(NodeConfig(), drawing_rate_hz=1000.0)
 
 
 class Listener:
-    """Outputs that keep what is published, and can be blocked."""
+    """Outputs that keep what is published; drawings can be blocked."""
 
     def __init__(self, *names):
         self.names = names
@@ -38,80 +39,91 @@ class Listener:
         return name in self.names
 
     def publish(self, name, message):
-        self.busy.set()
-        assert self.free.wait(LONG_S)
+        if name in DRAWN:
+            self.busy.set()
+            assert self.free.wait(LONG_S)
         header = message.markers[0].header if name == MARKERS else message.header
         with self._changed:
-            self.published.append((name, stamp_of(header), header.frame_id))
+            self.published.append((name, stamp_of(header) // PERIOD_NS, header.frame_id))
             self._changed.notify_all()
 
-    def wait_for(self, count):
+    def wait_for(self, *wanted):
         with self._changed:
-            assert self._changed.wait_for(lambda: len(self.published) >= count, LONG_S)
+            assert self._changed.wait_for(lambda: set(wanted) <= set(self.published), LONG_S)
+
+    def drawn(self):
+        return [(name, number) for name, number, _ in self.published if name in DRAWN]
 
 
-def scene(stamp):
-    points = Correspondences.from_arrays([], [], (64, 48))
-    result = FrameResult(stamp, stamp, 0, points, MotionSegmentation.empty(0, ''))
-    return Scene(np.zeros((48, 64, 3), np.uint8), result, Camera.guess((64, 48)), 'left')
+def image(number):
+    """Return the message of a grey image."""
+    header = header_of(rosbags_types(), number * PERIOD_NS, 'left')
+    return encode_image(rosbags_types(), header, np.zeros((48, 64), np.uint8))
 
 
 @pytest.fixture
 def start():
-    """Return a function that starts a drawing, which is stopped at the end."""
+    """Return a function that starts a processor, which is stopped at the end."""
     made = []
 
-    def make(outputs, config=FAST, on_error=None):
-        made.append(Drawing(rosbags_types(), outputs, lambda: config, on_error or made.append))
+    def make(outputs, config=FAST, warn=print):
+        made.append(FrameProcessor(config, rosbags_types(), outputs, Statistics(warn),
+                                   time.time_ns))
+        made[-1].start()
         return made[-1]
 
     yield make
-    for drawing in [item for item in made if isinstance(item, Drawing)]:
-        assert drawing.stop(LONG_S)
-    assert all(isinstance(item, Drawing) for item in made), made
+    for processor in made:
+        assert processor.stop(LONG_S)
 
 
 def test_every_subscribed_output_is_published_with_stamp_and_frame(start):
     outputs = Listener(*DRAWN)
-    start(outputs).put(scene(5))
-    outputs.wait_for(3)
+    start(outputs).put(image(5))
+    outputs.wait_for((DEBUG_COMPRESSED, 5, 'left'))
     assert outputs.published == [(MARKERS, 5, 'left'), (DEBUG_IMAGE, 5, 'left'),
                                  (DEBUG_COMPRESSED, 5, 'left')]
 
 
 def test_a_slow_viewer_never_delays_a_result_and_gets_the_newest_frame(start):
-    outputs = Listener(DEBUG_IMAGE)
-    drawing = start(outputs)
+    outputs = Listener(KEYPOINTS, DEBUG_IMAGE)
+    processor = start(outputs)
     outputs.free.clear()
-    drawing.put(scene(1))
+    processor.put(image(1))
     assert outputs.busy.wait(LONG_S)
-    # If put waited for the viewer, this loop would not end.
-    for stamp in range(2, 50):
-        drawing.put(scene(stamp))
+    # If results waited for the viewer, this loop would not end.
+    for number in range(2, 9):
+        processor.put(image(number))
+        outputs.wait_for((KEYPOINTS, number, 'left'))
+    processor.put(image(9))
+    outputs.wait_for((KEYPOINTS, 9, 'left'))
     outputs.free.set()
-    outputs.wait_for(2)
-    assert [stamp for _, stamp, _ in outputs.published] == [1, 49]
+    outputs.wait_for((DEBUG_IMAGE, 9, 'left'))
+    # The frame before may be taken just before the last one replaces it.
+    assert outputs.drawn() in ([(DEBUG_IMAGE, 1), (DEBUG_IMAGE, 9)],
+                               [(DEBUG_IMAGE, 1), (DEBUG_IMAGE, 8), (DEBUG_IMAGE, 9)])
 
 
 def test_nothing_is_drawn_without_a_subscriber(start):
-    outputs = Listener()
-    drawing = start(outputs)
-    drawing.put(scene(1))
+    outputs = Listener(KEYPOINTS)
+    processor = start(outputs)
+    processor.put(image(1))
+    outputs.wait_for((KEYPOINTS, 1, 'left'))
     outputs.names = (DEBUG_IMAGE,)
-    drawing.put(scene(2))
-    outputs.wait_for(1)
-    assert [stamp for _, stamp, _ in outputs.published] == [2]
+    processor.put(image(2))
+    outputs.wait_for((DEBUG_IMAGE, 2, 'left'))
+    assert outputs.drawn() == [(DEBUG_IMAGE, 2)]
 
 
-def test_the_rate_is_limited_and_stopping_does_not_wait_for_the_period():
-    outputs = Listener(DEBUG_IMAGE)
-    slow = replace(NodeConfig(), drawing_rate_hz=0.1)
-    drawing = Drawing(rosbags_types(), outputs, lambda: slow, pytest.fail)
-    drawing.put(scene(1))
-    outputs.wait_for(1)
-    drawing.put(scene(2))
-    assert drawing.stop(5.0)
-    assert [stamp for _, stamp, _ in outputs.published] == [1]
+def test_the_rate_is_limited_and_stopping_does_not_wait_for_the_period(start):
+    outputs = Listener(KEYPOINTS, DEBUG_IMAGE)
+    processor = start(outputs, replace(NodeConfig(), drawing_rate_hz=0.1))
+    processor.put(image(1))
+    outputs.wait_for((DEBUG_IMAGE, 1, 'left'))
+    processor.put(image(2))
+    outputs.wait_for((KEYPOINTS, 2, 'left'))
+    assert processor.stop(5.0)
+    assert outputs.drawn() == [(DEBUG_IMAGE, 1)]
 
 
 def test_on_a_slow_machine_there_are_fewer_pictures_and_not_fewer_results():
@@ -119,16 +131,19 @@ def test_on_a_slow_machine_there_are_fewer_pictures_and_not_fewer_results():
     assert pause(0.1, 10.0) == pytest.approx(0.4)
 
 
-def test_an_error_is_reported_and_the_next_frame_is_drawn(start):
-    outputs, errors, reported = Listener(DEBUG_IMAGE), [], threading.Event()
+def test_an_error_is_reported_and_the_next_frame_is_drawn(start, monkeypatch):
+    outputs, said, reported = Listener(DEBUG_IMAGE), [], threading.Event()
 
-    def report(error):
-        errors.append(error)
+    def report(sentence):
+        said.append(sentence)
         reported.set()
 
-    drawing = start(outputs, on_error=report)
-    drawing.put(replace(scene(1), image=None))
-    assert reported.wait(LONG_S)
-    drawing.put(scene(2))
-    outputs.wait_for(1)
-    assert [stamp for _, stamp, _ in outputs.published] == [2] and len(errors) == 1
+    processor = start(outputs, warn=report)
+    with monkeypatch.context() as patch:
+        patch.setattr(processor_module, 'draw_overlay', lambda *_: np.zeros(1)[2])
+        processor.put(image(1))
+        assert reported.wait(LONG_S)
+    assert 'a frame could not be drawn: IndexError' in said[0]
+    processor.put(image(2))
+    outputs.wait_for((DEBUG_IMAGE, 2, 'left'))
+    assert outputs.drawn() == [(DEBUG_IMAGE, 2)]

@@ -64,10 +64,11 @@ def check_finite(cloud):
 
 @every_fault
 def test_through_the_pipeline(scene, fault, topic):
-    types, outputs, statistics, said = rosbags_types(), Collected(), Statistics(), []
+    types, outputs, said = rosbags_types(), Collected(), []
+    statistics = Statistics(said.append)
     config = with_flat(NodeConfig(), {
         **scene.settings, 'image_transport': 'compressed' if topic == 'compressed' else 'raw'})
-    processor = FrameProcessor(config, types, outputs, statistics, said.append, time.time_ns)
+    processor = FrameProcessor(config, types, outputs, statistics, time.time_ns)
 
     def send(message):
         processor.process(Arrival(message, time.monotonic()))

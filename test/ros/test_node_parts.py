@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parts of the node without ROS: worker, measurements, health, throttle, processor."""
+"""Parts of the node without ROS: worker, measurements, health, processor."""
 
 import os
 import threading
@@ -11,16 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gdm_motion_seg.msgs.diagnostics import ERROR, OK, WARN
 from gdm_motion_seg.msgs.types import rosbags_types
 from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.health import input_health, output_health, Source
+from gdm_motion_seg.ros.health import ERROR, input_health, OK, output_health, Source, WARN
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.ros.shared_memory import shared_memory_problem
-from gdm_motion_seg.ros.throttle import Throttle
-from gdm_motion_seg.ros.worker import NewestWins, Relay
+from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.settings import with_flat
 
 WAIT_S = 20
@@ -121,40 +119,9 @@ def test_a_call_that_hangs_is_abandoned_and_another_thread_continues():
     assert worker.stop(WAIT_S)
 
 
-def test_the_first_worker_continues_while_the_second_is_busy_and_dropped_items_are_counted():
-    begun, go, halves, done, dropped = (threading.Event(), threading.Event(), [], [], [])
-
-    def second(half):
-        begun.set()
-        assert go.wait(WAIT_S)
-        done.append(half)
-
-    relay = Relay(lambda item: halves.append(item) or 10 * item, second, done.append,
-                  lambda: dropped.append(True))
-    relay.put(1)
-    assert begun.wait(WAIT_S)
-    for item in (2, 3, 4):
-        relay.put(item)
-        assert soon(lambda: halves[-1] == item)
-    assert soon(lambda: len(dropped) == 2)
-    go.set()
-    assert soon(lambda: len(done) == 2)
-    assert relay.stop(WAIT_S)
-    assert halves == [1, 2, 3, 4] and done == [10, 40]
-
-
-def test_items_that_the_first_worker_refuses_do_not_reach_the_second():
-    done, seen = [], []
-    relay = Relay(lambda item: seen.append(item), done.append, done.append, lambda: None)
-    relay.put(1)
-    assert soon(lambda: seen == [1])
-    assert relay.stop(WAIT_S)
-    assert not done
-
-
 def test_rates_and_percentiles_are_of_the_recent_past():
     clock = Clock()
-    statistics = Statistics(clock)
+    statistics = Statistics(clock=clock)
     for _ in range(1000):
         clock.now += 0.1
         statistics.received(dropped=False)
@@ -175,7 +142,7 @@ def test_the_age_is_unknown_if_the_clocks_differ():
 
 def test_the_watchdog_reports_an_error_if_images_have_no_results():
     clock = Clock()
-    statistics = Statistics(clock)
+    statistics = Statistics(clock=clock)
     statistics.received(dropped=False)
     statistics.problem('failed', 'out of luck')
     clock.now += 3.0
@@ -218,14 +185,18 @@ def test_too_little_shared_memory_is_reported(monkeypatch):
 
 
 def test_a_problem_is_logged_once_per_period_and_another_one_at_once():
-    clock = Clock()
-    throttle = Throttle(5.0, limit=3, clock=clock)
-    assert [throttle.passes(f'took {i} s') for i in range(3)] == [True, False, False]
-    assert throttle.passes('something else')
-    assert throttle.passes('a third')
-    assert not throttle.passes('a fourth, beyond the limit')
+    clock, said = Clock(), []
+    statistics = Statistics(said.append, clock)
+    for i in range(3):
+        statistics.problem('failed', f'took {i} s')
+    statistics.problem('failed', 'something else')
+    assert said == ['took 0 s', 'something else']
+    for letter in 'abcdefghijkl':
+        statistics.problem('refused', f'ever new: {letter}')
+    assert len(said) == 10, 'a sender cannot flood the log'
     clock.now += 5.0
-    assert throttle.passes('took 9 s')
+    statistics.problem('failed', 'took 9 s')
+    assert said[-1] == 'took 9 s' and statistics.snapshot().counts['failed'] == 5
 
 
 class Nowhere:
@@ -244,12 +215,12 @@ class Nowhere:
         self.names.append(name)
 
 
-def processor_with(scene, abandon=lambda: None, **changes):
+def processor_with(scene, **changes):
     """Return a processor, its statistics, outputs and log."""
     config = with_flat(NodeConfig(), {**scene.settings, **changes})
-    statistics, outputs, said = Statistics(), Nowhere(), []
-    processor = FrameProcessor(config, rosbags_types(), outputs, statistics, said.append,
-                               time.time_ns, abandon)
+    outputs, said = Nowhere(), []
+    statistics = Statistics(said.append)
+    processor = FrameProcessor(config, rosbags_types(), outputs, statistics, time.time_ns)
     return processor, statistics, outputs, said
 
 
@@ -258,8 +229,7 @@ def test_a_segmentation_that_does_not_end_delays_neither_a_change_nor_new_frames
                                                                                  monkeypatch,
                                                                                  change):
     begun, release, threads = threading.Event(), threading.Event(), []
-    processor, statistics, outputs, said = processor_with(
-        scene, lambda: relay.abandon_second())
+    processor, statistics, outputs, said = processor_with(scene)
 
     def hangs(tracked):
         begun.set()
@@ -269,24 +239,72 @@ def test_a_segmentation_that_does_not_end_delays_neither_a_change_nor_new_frames
 
     monkeypatch.setattr(processor_module, 'PATIENCE_S', 0.01)
     monkeypatch.setattr(processor._pipeline, 'segment', hangs)
-    relay = Relay(processor.track, processor.answer, processor.failed, statistics.passed_over)
-    arrivals = [Arrival(scene.moment(rosbags_types(), i).message(), 0.0) for i in range(2)]
-    relay.put(arrivals[0])
+    processor.start()
+    processor.put(scene.moment(rosbags_types(), 0).message())
     assert begun.wait(WAIT_S)
     if change == 'reset':
         processor.reset()
     else:
         processor.reconfigure(with_flat(NodeConfig(), {**scene.settings,
                                                        'tracking.max_tracks': 50}))
-    relay.put(arrivals[1])
+    processor.put(scene.moment(rosbags_types(), 1).message())
     assert soon(lambda: outputs.names == [KEYPOINTS])
     assert 'abandoned a frame' in said[0]
     release.set()
     threads[0].join(WAIT_S)
-    assert relay.stop(WAIT_S)
+    assert processor.stop(WAIT_S)
     assert outputs.names == [KEYPOINTS] and len(said) == 1, 'what was given up is silent'
     counts = statistics.snapshot().counts
     assert (counts['answered'], counts['published'], counts['abandoned']) == (1, 1, 1)
+
+
+def test_images_are_tracked_while_a_segmentation_runs_and_dropped_ones_are_counted(scene,
+                                                                                   monkeypatch):
+    processor, statistics, outputs, _ = processor_with(scene)
+    begun, go, segmented, tracked = threading.Event(), threading.Event(), [], []
+    segment, track = processor._pipeline.segment, processor._pipeline.track
+
+    def slow(frame):
+        begun.set()
+        assert go.wait(WAIT_S)
+        segmented.append(frame.stamp)
+        return segment(frame)
+
+    monkeypatch.setattr(processor._pipeline, 'segment', slow)
+    monkeypatch.setattr(processor._pipeline, 'track',
+                        lambda image, stamp: tracked.append(stamp) or track(image, stamp))
+    processor.start()
+    stamps = [scene.moment(rosbags_types(), i).stamp for i in range(4)]
+    for index, stamp in enumerate(stamps):
+        processor.put(scene.moment(rosbags_types(), index).message())
+        assert soon(lambda: tracked[-1:] == [stamp])
+        assert begun.wait(WAIT_S)
+    assert soon(lambda: statistics.snapshot().counts['dropped'] == 2)
+    go.set()
+    assert soon(lambda: statistics.snapshot().counts.get('answered') == 2)
+    assert processor.stop(WAIT_S)
+    assert tracked == stamps and segmented == [stamps[0], stamps[3]]
+
+
+def test_a_frame_that_does_not_end_neither_blocks_the_stop_nor_is_published(scene, monkeypatch):
+    processor, statistics, outputs, _ = processor_with(scene)
+    begun, release, threads = threading.Event(), threading.Event(), []
+    segment = processor._pipeline.segment
+
+    def slow(frame):
+        threads.append(threading.current_thread())
+        begun.set()
+        assert release.wait(WAIT_S)
+        return segment(frame)
+
+    monkeypatch.setattr(processor._pipeline, 'segment', slow)
+    processor.start()
+    processor.put(scene.moment(rosbags_types(), 0).message())
+    assert begun.wait(WAIT_S)
+    assert processor.stop(0.05) is False
+    release.set()
+    threads[0].join(WAIT_S)
+    assert not threads[0].is_alive() and outputs.names == []
 
 
 def test_only_published_results_are_counted_as_answered(scene):
