@@ -116,23 +116,17 @@ def to_flat(config: Config) -> dict[str, Any]:
 
 def with_flat(config: ConfigT, changes: Mapping[str, Any]) -> ConfigT:
     """Return the Config with ``{'group.name': value}`` changed; unknown names are refused."""
+    known = {s.name: s for s in settings_of(type(config))}
     here: dict[str, Any] = {}
     inside: dict[str, dict[str, Any]] = {}
-    names = {f.name for f in fields(config)
-             if _KEY in f.metadata or isinstance(getattr(config, f.name), Config)}
     for name, value in changes.items():
-        group, dot, rest = name.partition('.')
-        if group not in names or (dot and not isinstance(getattr(config, group), Config)):
+        if name not in known:
             raise InputError(f'there is no setting called {name!r}')
+        known[name].check(value)
+        group, dot, rest = name.partition('.')
         if dot:
             inside.setdefault(group, {})[rest] = value
         else:
             here[name] = value
-    for group, part in inside.items():
-        try:
-            here[group] = with_flat(getattr(config, group), part)
-        except InputError as error:
-            raise InputError(f'{group}.{error}' if 'no setting' not in str(error)
-                             else f'there is no setting called {group}.{next(iter(part))!r}'
-                             ) from None
-    return replace(config, **here)
+    groups = {name: with_flat(getattr(config, name), part) for name, part in inside.items()}
+    return replace(config, **here, **groups)

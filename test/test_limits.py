@@ -14,7 +14,7 @@ from gdm_motion_seg.cli.main import main
 from gdm_motion_seg.io.bags import BagWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.pipeline import MotionPipeline, PipelineConfig
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg_tools.synth.render import Renderer

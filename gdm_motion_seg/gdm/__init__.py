@@ -1,28 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""
-Global dimension minimization: partitions vectors in R^D into subspaces, for any D.
-
-Examples
---------
-Two bodies that move differently, seen twice: embed, minimise, look at the dimensions.
-
->>> import numpy as np
->>> from gdm_motion_seg.gdm import empirical_dimension, minimize_global_dimension
->>> from gdm_motion_seg.geometry.embedding import kronecker_embedding
->>> rng = np.random.default_rng(0)
->>> x1, depth = rng.uniform(-1, 1, (120, 2)), rng.uniform(0.5, 1.5, (120, 1))
->>> body = np.arange(120) % 2
->>> x2 = x1 + np.where(body[:, None], [0.3, 0.1], [-0.1, 0.2]) / depth
->>> vectors = kronecker_embedding(x1, x2)
->>> result = minimize_global_dimension(vectors, n_clusters=2, rng=0)
->>> round(empirical_dimension(vectors), 1), sorted(result.dimensions.round(1).tolist())
-(8.2, [7.1, 7.3])
->>> bool(((result.labels == result.labels[0]) == (body == body[0])).all())
-True
-
-"""
+"""Global dimension minimization: partitions vectors in R^D into subspaces, for any D."""
 
 from importlib import import_module
 from typing import Any, TYPE_CHECKING

@@ -19,7 +19,7 @@ from gdm_motion_seg.msgs.images import encode_compressed
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.viz.overlay import draw_overlay
 

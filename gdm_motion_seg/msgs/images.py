@@ -11,6 +11,7 @@ nothing is copied.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 import sys
 from typing import Any
 
@@ -19,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.msgs import cv_bridge_adapter
 from gdm_motion_seg.tracking.config import TrackingConfig
 
 ImageArray = npt.NDArray[np.uint8] | npt.NDArray[np.uint16]
@@ -69,11 +69,12 @@ def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True
     ``bridge`` is False; the result is the same.
     """
     encoding = _check_layout(message, max_pixels)
-    pixels = cv_bridge_adapter.pixels(message, encoding.dtype, encoding.channels) \
-        if bridge else None
+    pixels = pixels_by_cv_bridge(message, encoding) if bridge else None
     if pixels is None:
         pixels = _pixels(message, encoding)
-    return pixels if encoding.to_bgr is None else _cvt_color(pixels, encoding.to_bgr)
+    if encoding.to_bgr is not None:
+        pixels = np.asarray(cv2.cvtColor(pixels, encoding.to_bgr))
+    return pixels
 
 
 def _check_layout(message: Any, max_pixels: int) -> _Encoding:
@@ -113,8 +114,29 @@ def _pixels(message: Any, encoding: _Encoding) -> npt.NDArray[Any]:
     return view if dtype.isnative and aligned else view.astype(dtype.newbyteorder('='))
 
 
-def _cvt_color(pixels: npt.NDArray[Any], code: int) -> npt.NDArray[Any]:
-    return np.asarray(cv2.cvtColor(pixels, code))
+@lru_cache(maxsize=1)
+def cv_bridge_or_none() -> Any:
+    """Return a CvBridge of ROS 2; None if it is not installed or does not work."""
+    try:
+        import cv_bridge
+        return cv_bridge.CvBridge()
+    except Exception:  # a broken installation may raise any exception; cv_bridge is optional
+        return None
+
+
+def pixels_by_cv_bridge(message: Any, encoding: _Encoding) -> npt.NDArray[Any] | None:
+    """Return the pixels of a checked message; None if cv_bridge cannot convert it."""
+    # It skews images whose step is not a multiple of the pixel size, and fails on big-endian ones.
+    whole = message.step % (np.dtype(encoding.dtype).itemsize * encoding.channels) == 0
+    bridge = cv_bridge_or_none()
+    if message.is_bigendian or not whole or bridge is None:
+        return None
+    try:
+        found = np.asarray(bridge.imgmsg_to_cv2(message, desired_encoding='passthrough'))
+    except Exception:  # as above
+        return None
+    shape = (message.height, message.width, encoding.channels)[:2 if encoding.channels == 1 else 3]
+    return found if found.shape == shape and found.dtype == encoding.dtype else None
 
 
 def _quoted(text: str, limit: int = 40) -> str:

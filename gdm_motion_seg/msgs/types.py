@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-The message classes: those of ROS 2, or those of rosbags without ROS.
+The message classes: those of ROS 2, or those of rosbags without ROS (``rosbags_types.py``).
 
 Both have the same fields with the same names, so the same code builds both, and the serialised
 bytes are the same. They differ in the type of ``uint8[]`` fields, which :class:`MessageTypes`
@@ -17,7 +17,7 @@ from typing import Any
 
 from gdm_motion_seg.errors import MissingDependencyError
 
-_MESSAGES = (
+MESSAGES = (
     'builtin_interfaces/Time', 'builtin_interfaces/Duration', 'std_msgs/Header',
     'std_msgs/ColorRGBA', 'geometry_msgs/Point', 'geometry_msgs/Quaternion', 'geometry_msgs/Pose',
     'geometry_msgs/Vector3',
@@ -59,7 +59,7 @@ def ros_types() -> MessageTypes:
         return value
 
     classes = {}
-    for full_name in _MESSAGES:
+    for full_name in MESSAGES:
         package, name = full_name.split('/')
         try:
             classes[name] = getattr(import_module(f'{package}.msg'), name)
@@ -67,19 +67,4 @@ def ros_types() -> MessageTypes:
             raise MissingDependencyError(
                 f'the messages of {package} are not installed: source a ROS 2 setup file, or '
                 "pip install 'gdm_motion_seg[jazzy]'") from None
-    return MessageTypes(classes, octets)
-
-
-@lru_cache(maxsize=1)
-def rosbags_types() -> MessageTypes:
-    """Return the message classes of rosbags, without ROS."""
-    import numpy as np
-    from rosbags.typesys import get_typestore, Stores
-
-    store = get_typestore(Stores.ROS2_JAZZY)
-    classes = {name.split('/')[1]: store.types[name.replace('/', '/msg/')] for name in _MESSAGES}
-
-    def octets(buffer: Any) -> Any:
-        return np.frombuffer(buffer, np.uint8)
-
     return MessageTypes(classes, octets)

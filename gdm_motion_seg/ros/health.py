@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+import os
 
 from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.measurements import Snapshot
@@ -15,6 +16,9 @@ LISTENERS = 'listeners of '
 """Prefix of the keys with the number of subscribers of each output."""
 MAX_OTHERS = 8
 """Largest number of other image topics that are listed if the configured one has no publisher."""
+SHARED_MEMORY, ENOUGH_MEMORY = '/dev/shm', 16 * 2**20
+"""Folder of the shared memory of DDS, and bytes for a few images. Docker gives a container 64 MiB
+if it is not told otherwise."""
 RECENT_S = 5.0
 """Time for which a problem keeps the level at WARN, so that a person or a monitor sees it."""
 
@@ -130,3 +134,16 @@ def _output_level(state: str, snapshot: Snapshot, patience: float, busy: str,
         return OK, (f'{snapshot.motions} motions of {snapshot.tracks} tracks; {pace.share:.0%} '
                     'of the tracks and of the effort, to keep up with the images')
     return OK, snapshot.note or f'{snapshot.motions} motions of {snapshot.tracks} tracks'
+
+
+def shared_memory_problem(folder: str = SHARED_MEMORY) -> str:
+    """Say that images will get lost for lack of shared memory; empty if they will not."""
+    try:
+        space = os.statvfs(folder)
+    except OSError:
+        return ''  # another system, with another kind of shared memory
+    free = space.f_bavail * space.f_frsize
+    if free >= ENOUGH_MEMORY:
+        return ''
+    return (f'{folder} has only {free / 2**20:.1f} MiB free: images from this machine may get '
+            'lost (docker run --shm-size=256m gives more)')

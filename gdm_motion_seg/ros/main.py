@@ -13,8 +13,7 @@ from types import FrameType
 from typing import NoReturn, TYPE_CHECKING
 
 from gdm_motion_seg.errors import GdmMotionSegError
-from gdm_motion_seg.heap import keep_frame_buffers
-from gdm_motion_seg.ros.heap import share_heaps
+from gdm_motion_seg.heap import keep_frame_buffers, share_heaps
 
 if TYPE_CHECKING:
     from gdm_motion_seg.ros.node import MotionSegNode

@@ -18,20 +18,19 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
 
 from gdm_motion_seg.errors import GdmMotionSegError
+from gdm_motion_seg.heap import release_free_memory, RELEASE_S
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
 from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.health import input_health, output_health, Source
-from gdm_motion_seg.ros.heap import release_free_memory, RELEASE_S
+from gdm_motion_seg.ros.health import (
+    input_health, output_health, shared_memory_problem, Source)
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import FrameProcessor
-from gdm_motion_seg.ros.publishers import Publishers
-from gdm_motion_seg.ros.qos import image_qos, mismatch
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
-from gdm_motion_seg.ros.shared_memory import shared_memory_problem
+from gdm_motion_seg.ros.topics import image_qos, mismatch, Publishers
 from gdm_motion_seg.warm_up import warm_up
 
 NODE_NAME = 'motion_seg'

@@ -9,7 +9,7 @@ import fcntl
 from pathlib import Path
 import re
 
-from gdm_motion_seg.ros.shared_memory import FOLDER
+from gdm_motion_seg.ros.health import SHARED_MEMORY
 
 
 def segments_of(pid: int) -> set[Path]:
@@ -18,7 +18,7 @@ def segments_of(pid: int) -> set[Path]:
         maps = Path(f'/proc/{pid}/maps').read_text(encoding='utf-8', errors='replace')
     except OSError:
         return set()
-    return set(map(Path, re.findall(rf'{FOLDER}/fastrtps_[0-9a-f]{{16}}\b', maps)))
+    return set(map(Path, re.findall(rf'{SHARED_MEMORY}/fastrtps_[0-9a-f]{{16}}\b', maps)))
 
 
 def remove_abandoned(segments: Iterable[Path]) -> list[Path]:

@@ -31,7 +31,7 @@ from gdm_motion_seg.io.output import UNFINISHED
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.process import dds_environment
 
 SIZE = (96, 64)

@@ -13,7 +13,7 @@ from gdm_motion_seg.cli.main import main
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.bags import BagReader, BagWriter
 from gdm_motion_seg.msgs.clouds import header_of
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.cli.demo_report import score_answers, write_pictures
 from gdm_motion_seg_tools.synth import Truth
 from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene

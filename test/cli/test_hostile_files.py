@@ -16,7 +16,7 @@ from gdm_motion_seg.io import bags
 from gdm_motion_seg.io.bags import BagWriter, typestore
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 
 START = '/**:\n  ros__parameters:\n    '
 LAUGHS = '\n'.join(f'a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 9)}]' if i else 'a0: &a0 lol'

@@ -20,7 +20,7 @@ from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.settings import with_flat
 from gdm_motion_seg.tracking.mask import read_mask

@@ -18,7 +18,7 @@ from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 PERIOD = 33_333_333

@@ -19,7 +19,8 @@ from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motion_rows, motions_cloud
-from gdm_motion_seg.msgs.types import ros_types, rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
+from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 from gdm_motion_seg.viz.colors import motion_rgb

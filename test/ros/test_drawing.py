@@ -12,7 +12,7 @@ import pytest
 
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
 from gdm_motion_seg.msgs.images import encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.measurements import Statistics

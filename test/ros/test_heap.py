@@ -9,8 +9,7 @@ import sys
 
 import pytest
 
-from gdm_motion_seg.heap import keep_frame_buffers
-from gdm_motion_seg.ros.heap import ARENAS
+from gdm_motion_seg.heap import ARENAS, keep_frame_buffers
 from gdm_motion_seg_tools.bench.faults import IMAGE_FAULTS
 
 KEYPOINTS = '/motion_seg/keypoints'
@@ -21,7 +20,7 @@ IMAGE_8K_MIB = 7680 * 4320 / 2**20
 COUNT_ARENAS = """
 import ctypes, sys, tempfile, threading
 if sys.argv[1] == 'set':
-    from gdm_motion_seg.ros.heap import share_heaps
+    from gdm_motion_seg.heap import share_heaps
     share_heaps()
 libc, here = ctypes.CDLL(None), threading.Barrier(8)
 libc.fopen.restype = ctypes.c_void_p
@@ -58,7 +57,7 @@ def test_threads_share_a_few_heaps():
 
 RELEASE = """
 import ctypes, sys
-from gdm_motion_seg.ros.heap import release_free_memory
+from gdm_motion_seg.heap import release_free_memory
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 def rss_mib():

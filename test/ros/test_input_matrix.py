@@ -16,7 +16,7 @@ import pytest
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
 from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.msgs.images import encode_compressed
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.measurements import Statistics
 from gdm_motion_seg.ros.processor import Arrival, DETECTIONS, FrameProcessor, KEYPOINTS

@@ -13,9 +13,9 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
-from gdm_motion_seg.ros.process import dds_environment, kill  # noqa: E402, I100
+from gdm_motion_seg.ros.health import SHARED_MEMORY  # noqa: E402, I100
+from gdm_motion_seg.ros.process import dds_environment, kill  # noqa: E402
 from gdm_motion_seg.ros.segments import remove_abandoned, segments_of  # noqa: E402
-from gdm_motion_seg.ros.shared_memory import FOLDER  # noqa: E402
 from gdm_motion_seg_tools.ros.disturb import Disturbances  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
@@ -35,7 +35,7 @@ def new_segments(pid, before):
 
 
 def test_a_process_that_is_killed_leaves_no_shared_memory(session):
-    before = set(Path(FOLDER).iterdir())
+    before = set(Path(SHARED_MEMORY).iterdir())
     process = subprocess.Popen([sys.executable, '-c', PARTICIPANT], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, env={**os.environ, **dds_environment()})
     with process:
@@ -69,7 +69,7 @@ def test_a_process_that_does_not_exist_has_no_segments():
 
 
 def test_a_listener_that_is_killed_has_little_shared_memory_and_leaves_none(session):
-    before = set(Path(FOLDER).iterdir())
+    before = set(Path(SHARED_MEMORY).iterdir())
     with Disturbances(session, '/motion_seg', np.random.default_rng(0)) as disturbances:
         disturbances.actions()['listener killed']()
         pid = disturbances._listener.pid

@@ -15,7 +15,7 @@ from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
 from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed, decode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.bench.faults import (
     CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, Fault, IMAGE_FAULTS, Moment)
 

@@ -31,7 +31,7 @@ from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.motions import motions_cloud
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.segmentation.config import SegmentationConfig
 from gdm_motion_seg.segmentation.segment import segment_correspondences

@@ -13,7 +13,7 @@ import numpy as np
 from gdm_motion_seg.io.bags import BagWriter, typestore
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed, encode_image
-from gdm_motion_seg.msgs.types import rosbags_types
+from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.synth.render import Renderer
 from gdm_motion_seg_tools.synth.scenes import scene_named
 from gdm_motion_seg_tools.synth.truth import FOLDER, Truth

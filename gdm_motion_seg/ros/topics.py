@@ -1,22 +1,44 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The node's outputs: publishers that exist while the node is configured."""
+"""The node's topics: their quality of service, and the publishers of its outputs."""
 
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
 from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.ros import processor
-from gdm_motion_seg.ros.qos import OUTPUT_QOS
+from gdm_motion_seg.ros.config import NodeConfig
 
+OUTPUT_DEPTH = 5
+"""Messages that a publisher queues, reliable and volatile as is the default of rclpy: so every
+subscriber matches, also one with RViz's default."""
+IMAGE_DEPTH = {'best_effort': 1, 'reliable': 10}
+"""Images that the subscription queues. With best effort only the newest one is of use. Users
+choose reliable delivery to get every image, so the queue holds the images of a short delay."""
 _TOPICS: dict[str, Any] = {
     processor.KEYPOINTS: PointCloud2, processor.MOTIONS: PointCloud2,
     processor.MARKERS: MarkerArray, processor.DEBUG_IMAGE: Image,
     processor.DEBUG_COMPRESSED: CompressedImage, processor.MASK: Image, processor.INSTANCES: Image}
+
+
+def image_qos(config: NodeConfig) -> QoSProfile:
+    """Return the profile of the image subscription."""
+    return QoSProfile(depth=IMAGE_DEPTH[config.image_reliability],
+                      reliability=ReliabilityPolicy[config.image_reliability.upper()])
+
+
+def mismatch(offered: QoSProfile, requested: QoSProfile) -> str:
+    """Return why a publisher's profile does not satisfy the requested one; empty if it does."""
+    verdict, reason = qos_check_compatible(offered, requested)
+    if verdict != QoSCompatibility.ERROR:
+        return ''
+    return ', '.join(part.removeprefix('ERROR:').strip()
+                     for part in str(reason).split(';') if part.strip())
 
 
 class Publishers:
@@ -26,7 +48,7 @@ class Publishers:
         """Make the publishers."""
         self._node = node
         self._publishers = {
-            name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_QOS)
+            name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_DEPTH)
             for name, kind in self._topics().items()}
 
     def _topics(self) -> dict[str, Any]:
