@@ -190,20 +190,20 @@ class MotionPipeline:
     def track(self, image: npt.NDArray[np.generic], stamp: int) -> TrackedFrame:
         """Track the features into a new frame; the first step of ``process``."""
         check_array(image)
-        clock = _Stopwatch({})
+        start = time.perf_counter()
         try:
             grey = self._converter.convert(image)
         except InputError as error:
             return self._tracker.without_pair(stamp, f'ignored a frame: {error}', problem=True)
-        clock.lap('convert')
+        converted = time.perf_counter()
         self._tracker.share = self.share
         tracked = self._tracker.track(grey, stamp)
-        clock.lap('track')
-        return replace(tracked, seconds=clock.seconds)
+        return replace(tracked, seconds={'convert': converted - start,
+                                         'track': time.perf_counter() - converted})
 
     def segment(self, tracked: TrackedFrame) -> FrameResult:
         """Find the motions of a tracked frame; the second step of ``process``."""
-        clock = _Stopwatch(dict(tracked.seconds))
+        start = time.perf_counter()
         if tracked.epoch != self._epoch:
             self._epoch = tracked.epoch
             self._segmenter.reset()
@@ -216,11 +216,11 @@ class MotionPipeline:
             guess = Camera.guess(window.image_size)
             self._segmenter.config = self._affordable(self.config.segmentation)
             answer = self._segmenter.segment(window, tracked.stamp, camera or guess)
-        clock.lap('segment')
+        seconds = {**tracked.seconds, 'segment': time.perf_counter() - start}
         return FrameResult(
             tracked.stamp, tracked.previous_stamp, tracked.gap, seen.pair, answer,
             reason=answer.reason, problem=tracked.problem or bool(tracked.gap and reason),
-            seconds=clock.seconds, n_tracks=tracked.n_tracks,
+            seconds=seconds, n_tracks=tracked.n_tracks,
             undistorted=None if window is seen else window.pair)
 
     def _affordable(self, config: SegmentationConfig) -> SegmentationConfig:
@@ -244,20 +244,6 @@ class MotionPipeline:
         before = np.stack([camera.undistort(points) for points in window.before])
         known = np.flatnonzero(np.isfinite(np.hstack([x, before[0]])).all(axis=1))
         return window.take(known), replace(window, x=x, before=before).take(known)
-
-
-class _Stopwatch:
-    """Measures the time of each stage."""
-
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
-        self._last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        """End a stage."""
-        now = time.perf_counter()
-        self.seconds[stage] = now - self._last
-        self._last = now
 
 
 def _too_few(tracked: TrackedFrame, count: int) -> str:

@@ -65,13 +65,9 @@ class Setting:
         return value
 
 
-def setting(default: Any, description: str, *, low: float | None = None, high: float | None = None,
-            choices: tuple[Any, ...] = (), unit: str = '', runtime: bool = True,
-            advanced: bool = False) -> Any:
-    """Declare one setting as a dataclass field."""
-    meta = {'description': description, 'low': low, 'high': high, 'choices': choices,
-            'unit': unit, 'runtime': runtime, 'advanced': advanced}
-    return field(default=default, metadata={_KEY: meta})
+def setting(default: Any, description: str, **facts: Any) -> Any:
+    """Declare one setting as a dataclass field; the facts are further fields of Setting."""
+    return field(default=default, metadata={_KEY: {'description': description, **facts}})
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,13 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     """
     # A pixel outside the domain of the lens model has no ray.
     placed = np.asarray(np.isfinite(rays + previous_rays).all(axis=1))
-    make = _MarkerMaker(types, header)
-    markers = [make('', 0, types.Marker.DELETEALL)]
+    clear = _marker(types, header, '', 0, 0)
+    clear.action = types.Marker.DELETEALL
+    markers = [clear]
     for body in result.motions:
         members = body.members[placed[body.members]]
         if not body.is_world and len(members):
-            markers += _body_markers(make, body, rays[members], previous_rays[members])
+            markers += _body_markers(types, header, body, rays[members], previous_rays[members])
     return types.MarkerArray(markers=markers)
 
 
@@ -55,55 +56,42 @@ def body_text(body: Motion) -> str:
     return f'{body.id}: {100 * body.moving:.0f} % moving, {body.count} points'
 
 
-def _body_markers(make: '_MarkerMaker', body: Motion, now: FloatArray, before: FloatArray
+def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before: FloatArray
                   ) -> list[Any]:
-    marker = make.types.Marker
+    """Build the markers of a body from the rays of its tracks in both frames."""
+    flow = _marker(types, header, 'flow', body.id, types.Marker.LINE_LIST, LINE_WIDTH)
     count = min(FLOW_LINES, len(now))
     chosen = np.arange(count) * (len(now) - 1) // max(1, count - 1)
-    flow = np.empty((2 * count, 3))
-    flow[::2], flow[1::2] = before[chosen], now[chosen]
+    flow.points = _points(types, np.stack([before[chosen], now[chosen]], axis=1).reshape(-1, 3))
+    name = _marker(types, header, 'names', body.id, types.Marker.TEXT_VIEW_FACING)
+    name.scale = types.Vector3(x=SPACE_WIDTH, y=TEXT_HEIGHT, z=TEXT_HEIGHT)
     left, top, _ = now.min(axis=0).tolist()
-    place = ((left + float(now[:, 0].max())) / 2, top - TEXT_HEIGHT, 1.0)
-    markers = [
-        make('flow', body.id, marker.ADD, marker.LINE_LIST, (LINE_WIDTH, 0.0, 0.0), flow),
-        make('names', body.id, marker.ADD, marker.TEXT_VIEW_FACING,
-             (SPACE_WIDTH, TEXT_HEIGHT, TEXT_HEIGHT), position=place, text=body_text(body))]
-    if len(now) > 2:
-        hull = cv2.convexHull(now[:, :2].astype(np.float32))[:, 0].astype(np.float64)
-        closed = np.ones((len(hull) + 1, 3))
-        closed[:-1, :2], closed[-1, :2] = hull, hull[0]
-        markers.append(make('outline', body.id, marker.ADD, marker.LINE_STRIP,
-                            (OUTLINE_WIDTH, 0.0, 0.0), closed))
-    return markers
+    place = types.Point(x=(left + float(now[:, 0].max())) / 2, y=top - TEXT_HEIGHT, z=1.0)
+    name.pose = types.Pose(position=place, orientation=name.pose.orientation)
+    name.text = body_text(body)
+    if len(now) < 3:
+        return [flow, name]
+    outline = _marker(types, header, 'outline', body.id, types.Marker.LINE_STRIP, OUTLINE_WIDTH)
+    hull = cv2.convexHull(now[:, :2].astype(np.float32))[:, 0].astype(np.float64)
+    closed = np.ones((len(hull) + 1, 3))
+    closed[:-1, :2], closed[-1, :2] = hull, hull[0]
+    outline.points = _points(types, closed)
+    return [flow, name, outline]
 
 
-class _MarkerMaker:
-    """Makes markers as copies of a complete one, which takes a tenth of the time."""
+def _marker(types: Any, header: Any, ns: str, marker_id: int, kind: int, width: float = 0.0) -> Any:
+    """Build a marker of a motion; a copy of a complete one takes a tenth of the time."""
+    marker = copy(_blank_marker(types))
+    marker.header, marker.ns, marker.id, marker.type = header, ns, marker_id, kind
+    red, green, blue = motion_rgb(marker_id)
+    marker.color = types.ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
+    marker.scale = types.Vector3(x=width, y=0.0, z=0.0)
+    return marker
 
-    def __init__(self, types: Any, header: Any) -> None:
-        self.types, self._header = types, header
-        self._blank = _blank_marker(types)
 
-    def __call__(self, ns: str, marker_id: int, action: int, kind: int = 0,
-                 scale: tuple[float, float, float] = (0.0, 0.0, 0.0),
-                 points: FloatArray | None = None,
-                 position: tuple[float, float, float] | None = None, text: str = '') -> Any:
-        """Build a marker with the id and the colour of a motion."""
-        types, marker = self.types, copy(self._blank)
-        marker.header, marker.ns, marker.id = self._header, ns, marker_id
-        marker.type, marker.action, marker.text = kind, action, text
-        red, green, blue = motion_rgb(marker_id)
-        marker.color = types.ColorRGBA(r=red / 255, g=green / 255, b=blue / 255, a=1.0)
-        x, y, z = scale
-        marker.scale = types.Vector3(x=x, y=y, z=z)
-        if position is not None:
-            x, y, z = position
-            marker.pose = types.Pose(position=types.Point(x=x, y=y, z=z),
-                                     orientation=self._blank.pose.orientation)
-        if points is not None:
-            point = types.Point
-            marker.points = [point(x=x, y=y, z=z) for x, y, z in points.tolist()]
-        return marker
+def _points(types: Any, points: FloatArray) -> list[Any]:
+    point = types.Point
+    return [point(x=x, y=y, z=z) for x, y, z in points.tolist()]
 
 
 @lru_cache(maxsize=4)
