@@ -1,32 +1,34 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bodies of the masks: their names and lives, and the affine flow of each."""
+"""The bodies of the masks: their names and lives, and those that only the flow shows."""
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import IntArray
+from gdm_motion_seg.masks.grid import Tracks
 from gdm_motion_seg.masks.kernels import FloatImage, IdImage
-from gdm_motion_seg.masks.world import robust_fit
 
 FLOW_BODY = 1_000_000
 """Ids from here on are bodies that only the flow shows; they have no tracks."""
 HOLD_S = 0.5
 """So long a body is remembered after tracks and flow have lost it, in seconds."""
-ENOUGH_TRACKS = 15
-"""A body with fewer tracks is also described by its pixels in the last mask."""
-FAR = 1e3
-"""Residual where there is no body, in pixels."""
-LEAST_SAMPLES = 6
-"""With fewer samples an affine flow is not fitted."""
-MARGIN = 4.0
-"""Pixels around a body's samples in which its affine flow is extrapolated."""
-SLACK = 0.02
-"""Residual that a pixel's distance from a body adds, per pixel."""
-
-IntArray = npt.NDArray[np.int64]
+CONTRADICTS = 2.0
+"""Smoothed contradiction in nats above which a pixel contradicts the world."""
+AREA = 0.002
+"""Smallest share of the image that a region covers."""
+PATIENCE_S = 0.2
+"""Time for which a region must contradict the world before it is a body, in seconds."""
+WITNESSES = 3
+"""Number of static tracks inside a region that reject it."""
+REFUSED = 0.12
+"""Mean probability of moving of the tracks inside below which they reject a region."""
+OVERLAP = 0.3
+"""Share of a region on an earlier body above which it is that body."""
 
 
 class Names:
@@ -79,50 +81,53 @@ class Names:
 
 
 @dataclass(frozen=True)
-class BodyFlows:
-    """Affine flow of each body."""
+class Proposals:
+    """The proposals of the flow in a frame."""
 
-    ids: IdImage
-    """(K,)"""
-    boxes: FloatImage
-    """(K, 4) left, top, right, bottom of the samples with a margin."""
-    models: FloatImage
-    """(K, 3, 2) flow = (1, x, y) @ model."""
-    speed: float
-    """Median speed of the samples against the world, in pixels per frame."""
-
-    def residual(self, flow: FloatImage) -> tuple[FloatImage, IdImage]:
-        """
-        Return, per pixel, the residual to the flow of the body that fits best, and its id.
-
-        Outside of a body's box its flow is that of the nearest point of the box, and the residual
-        grows by SLACK per pixel of distance.
-        """
-        h, w = flow.shape[:2]
-        x, y = np.arange(w, dtype=np.float32), np.arange(h, dtype=np.float32)[:, None]
-        nearest, owner = np.full((h, w), FAR, np.float32), np.zeros((h, w), np.int32)
-        for body, (left, top, right, bottom), m in zip(self.ids, self.boxes, self.models):
-            u, v = np.clip(x, left, right), np.clip(y, top, bottom)
-            dx = flow[..., 0] - (m[0, 0] + m[1, 0] * u + m[2, 0] * v)
-            dy = flow[..., 1] - (m[0, 1] + m[1, 1] * u + m[2, 1] * v)
-            error = np.hypot(dx, dy) + SLACK * np.hypot(x - u, y - v)
-            better = error < nearest
-            nearest[better], owner[better] = error[better], body
-        return nearest, owner
+    region: IdImage
+    """(h, w) id of the proposed body, 0 elsewhere."""
+    age: FloatImage
+    """(h, w) seconds for which regions have been proposed, including this frame."""
+    ids: set[int]
+    """Bodies that the flow shows in this frame."""
 
 
-def affine_flows(samples: dict[int, tuple[FloatImage, FloatImage, FloatImage]]) -> BodyFlows:
-    """Fit each body's flow to its samples: positions, flows and flows against the world."""
-    boxes, models, speeds = [], [], []
-    for points, flows, against_world in samples.values():
-        middle = points.mean(axis=0).astype(np.float64)
-        terms = np.column_stack((np.ones(len(points)), (points - middle) / 20.0))
-        m = robust_fit(terms, flows.astype(np.float64), np.ones(len(points)), 0.3, 4, 1e-2)
-        m[1:] /= 20.0
-        m[0] -= middle @ m[1:]
-        models.append(m)
-        boxes.append([*(points.min(axis=0) - MARGIN), *(points.max(axis=0) + MARGIN)])
-        speeds.append(np.hypot(*against_world.T))
-    return BodyFlows(np.array(list(samples), np.int32), np.array(boxes, np.float32).reshape(-1, 4),
-                     np.array(models, np.float32).reshape(-1, 3, 2),
-                     float(np.median(np.concatenate(speeds))) if speeds else 1.0)
+def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set[int],
+            age: FloatImage, seconds: float, names: Names) -> Proposals:
+    """
+    Find regions that contradict the world and belong to no body with tracks.
+
+    ``contradiction`` (h, w) is in nats. ``body`` and ``age`` (h, w) are the bodies of the last
+    mask and the seconds for which regions were proposed, warped to this frame; ``known`` are the
+    bodies that tracks show now, ``seconds`` is the time since the last frame.
+    """
+    found = Proposals(np.zeros_like(body), np.zeros_like(age), set())
+    high = (cv2.GaussianBlur(contradiction, (0, 0), 1.5) > CONTRADICTS).astype(np.uint8)
+    count, regions, stats, _ = cv2.connectedComponentsWithStats(high, connectivity=4)
+    inside = tracks.at(regions)
+    explained = np.isin(body, list(known))
+    for i in range(1, count):
+        if stats[i, cv2.CC_STAT_AREA] < AREA * body.size:
+            continue
+        here = regions == i
+        mine = inside == i
+        if (mine & tracks.moving).sum() >= WITNESSES:
+            continue
+        if explained[here].mean() > OVERLAP or _is_refused(tracks.sure[mine]):
+            continue
+        found.age[here] = np.percentile(age[here], 70) + seconds
+        earlier = body[here & (body >= FLOW_BODY)]
+        if len(earlier) > OVERLAP * here.sum():
+            name = int(np.bincount(earlier - FLOW_BODY).argmax()) + FLOW_BODY
+        elif found.age[here].max() >= PATIENCE_S:
+            name = names.new()
+        else:
+            continue
+        found.region[here] = name
+        found.ids.add(name)
+    return found
+
+
+def _is_refused(sure: npt.NDArray[np.float64]) -> bool:
+    """Whether enough tracks inside a region show that it is static."""
+    return len(sure) >= WITNESSES and float(sure.mean()) < REFUSED

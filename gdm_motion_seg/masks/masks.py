@@ -16,14 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.masks import kernels
-from gdm_motion_seg.masks.bodies import (
-    affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, Names)
+from gdm_motion_seg.masks.bodies import Names, Proposals, propose
 from gdm_motion_seg.masks.colours import ColourModel
-from gdm_motion_seg.masks.grid import grid_sizes, View, Viewer
+from gdm_motion_seg.masks.flow import (
+    affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, parallax, world_flow)
+from gdm_motion_seg.masks.grid import DOUBTFUL, grid_sizes, MOVING, Tracks, View, Viewer
 from gdm_motion_seg.masks.kernels import ByteImage, FloatImage, IdImage
-from gdm_motion_seg.masks.proposals import Proposals, propose
-from gdm_motion_seg.masks.tracks import DOUBTFUL, MOVING, Tracks
-from gdm_motion_seg.masks.world import parallax, world_flow
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.tracking.image import check_array
 

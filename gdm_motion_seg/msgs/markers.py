@@ -79,7 +79,8 @@ def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before
     return [flow, name, outline]
 
 
-def _marker(types: Any, header: Any, ns: str, marker_id: int, kind: int, width: float = 0.0) -> Any:
+def _marker(types: Any, header: Any, ns: str, marker_id: int, kind: int, width: float = 0.0
+            ) -> Any:
     """Build a marker of a motion; a copy of a complete one takes a tenth of the time."""
     marker = copy(_blank_marker(types))
     marker.header, marker.ns, marker.id, marker.type = header, ns, marker_id, kind

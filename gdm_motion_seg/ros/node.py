@@ -24,9 +24,8 @@ from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg.progress import progress
 from gdm_motion_seg.ros.adaptation import Pace
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.health import (
-    input_health, output_health, shared_memory_problem, Source)
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import (
+    input_health, output_health, shared_memory_problem, Source, Statistics)
 from gdm_motion_seg.ros.parameters import Parameters
 from gdm_motion_seg.ros.processor import FrameProcessor
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback

@@ -19,8 +19,7 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.settings import Setting, settings_of, with_flat
-from gdm_motion_seg.tracking.image import GreyImage
-from gdm_motion_seg.tracking.mask import keep_mask, load_mask, read_mask
+from gdm_motion_seg.tracking.image import GreyImage, keep_mask, load_mask, read_mask
 
 _TYPES = {bool: Parameter.Type.BOOL, int: Parameter.Type.INTEGER, float: Parameter.Type.DOUBLE,
           str: Parameter.Type.STRING}

@@ -31,7 +31,7 @@ from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.adaptation import Adaptation, Pace
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import Statistics
 from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.tracking.window import TrackedFrame
 from gdm_motion_seg.viz.overlay import draw_overlay, Instances

@@ -9,7 +9,7 @@ import fcntl
 from pathlib import Path
 import re
 
-from gdm_motion_seg.ros.health import SHARED_MEMORY
+from gdm_motion_seg.ros.diagnostics import SHARED_MEMORY
 
 
 def segments_of(pid: int) -> set[Path]:

@@ -14,8 +14,7 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import (
     detect_corners, first_of_each_spot, nearest, position_noise)
 from gdm_motion_seg.tracking.history import History, Points
-from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
-from gdm_motion_seg.tracking.mask import load_mask
+from gdm_motion_seg.tracking.image import GreyImage, load_mask, MIN_SIDE
 from gdm_motion_seg.tracking.window import empty_window, TrackedFrame, Window
 
 WINDOW = (9, 9)

@@ -9,8 +9,7 @@ import pytest
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.pipeline import MotionPipeline
 from gdm_motion_seg.ros.adaptation import Adaptation, FLOOR_TRACKS, HIGH, Pace, PATIENCE
-from gdm_motion_seg.ros.health import OK, output_health, WARN
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import OK, output_health, Statistics, WARN
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.tracker import FeatureTracker
 

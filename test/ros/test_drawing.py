@@ -15,7 +15,7 @@ from gdm_motion_seg.msgs.images import encode_image
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import Statistics
 from gdm_motion_seg.ros.processor import (
     DEBUG_COMPRESSED, DEBUG_IMAGE, DRAWN, FrameProcessor, KEYPOINTS, MARKERS, pause)
 

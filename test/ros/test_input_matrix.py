@@ -18,7 +18,7 @@ from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.msgs.images import encode_compressed
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import Statistics
 from gdm_motion_seg.ros.processor import Arrival, DETECTIONS, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.settings import with_flat
 from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS

@@ -14,9 +14,8 @@ import pytest
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros import processor as processor_module
 from gdm_motion_seg.ros.config import NodeConfig
-from gdm_motion_seg.ros.health import (
-    ERROR, input_health, OK, output_health, shared_memory_problem, Source, WARN)
-from gdm_motion_seg.ros.measurements import Statistics
+from gdm_motion_seg.ros.diagnostics import (
+    ERROR, input_health, OK, output_health, shared_memory_problem, Source, Statistics, WARN)
 from gdm_motion_seg.ros.processor import Arrival, FrameProcessor, KEYPOINTS
 from gdm_motion_seg.ros.worker import NewestWins
 from gdm_motion_seg.settings import with_flat

@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
-from gdm_motion_seg.ros.health import SHARED_MEMORY  # noqa: E402, I100
+from gdm_motion_seg.ros.diagnostics import SHARED_MEMORY  # noqa: E402, I100
 from gdm_motion_seg.ros.process import dds_environment, kill  # noqa: E402
 from gdm_motion_seg.ros.segments import remove_abandoned, segments_of  # noqa: E402
 from gdm_motion_seg_tools.ros.disturb import Disturbances  # noqa: E402

@@ -21,7 +21,7 @@ from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.msgs.detections import vision_messages
-from gdm_motion_seg.ros.health import LISTENERS
+from gdm_motion_seg.ros.diagnostics import LISTENERS
 
 DEPTH = 1000
 """Depth of a subscription, so that a delayed recorder gets everything."""

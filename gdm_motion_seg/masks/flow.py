@@ -1,15 +1,21 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The flow of the static world: one smooth field, and how far parallax leads away from it."""
+"""
+The flow of the static world and of bodies on the working grid.
 
+The world is one smooth field; ``parallax`` is how far its tracks leave that field. A body is an
+affine flow.
+"""
+
+from dataclasses import dataclass
 from functools import lru_cache
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.masks.kernels import FloatImage
+from gdm_motion_seg.masks.kernels import FloatImage, IdImage
 
 DEGREE = 3
 """Of the polynomial: a homography over one frame is quadratic, some relief needs one more."""
@@ -25,6 +31,16 @@ CELL_BLUR = 2.0
 """Standard deviation in cells of the mean over neighbours."""
 PRIOR_TRACKS = 0.3
 """So many tracks the image's median counts for in every cell."""
+ENOUGH_TRACKS = 15
+"""A body with fewer tracks is also described by its pixels in the last mask."""
+FAR = 1e3
+"""Residual where there is no body, in pixels."""
+LEAST_SAMPLES = 6
+"""With fewer samples an affine flow is not fitted."""
+MARGIN = 4.0
+"""Pixels around a body's samples in which its affine flow is extrapolated."""
+SLACK = 0.02
+"""Residual that a pixel's distance from a body adds, per pixel."""
 
 
 def world_flow(flow: FloatImage, trust: FloatImage) -> FloatImage:
@@ -85,3 +101,53 @@ def parallax(displacement: FloatImage, cells: npt.NDArray[np.int64]) -> FloatIma
     coarse = total / count
     size = (coarse.shape[1] * CELL, coarse.shape[0] * CELL)
     return np.asarray(cv2.resize(coarse, size)[:h, :w], np.float32)
+
+
+@dataclass(frozen=True)
+class BodyFlows:
+    """Affine flow of each body."""
+
+    ids: IdImage
+    """(K,)"""
+    boxes: FloatImage
+    """(K, 4) left, top, right, bottom of the samples with a margin."""
+    models: FloatImage
+    """(K, 3, 2) flow = (1, x, y) @ model."""
+    speed: float
+    """Median speed of the samples against the world, in pixels per frame."""
+
+    def residual(self, flow: FloatImage) -> tuple[FloatImage, IdImage]:
+        """
+        Return, per pixel, the residual to the flow of the body that fits best, and its id.
+
+        Outside of a body's box its flow is that of the nearest point of the box, and the residual
+        grows by SLACK per pixel of distance.
+        """
+        h, w = flow.shape[:2]
+        x, y = np.arange(w, dtype=np.float32), np.arange(h, dtype=np.float32)[:, None]
+        nearest, owner = np.full((h, w), FAR, np.float32), np.zeros((h, w), np.int32)
+        for body, (left, top, right, bottom), m in zip(self.ids, self.boxes, self.models):
+            u, v = np.clip(x, left, right), np.clip(y, top, bottom)
+            dx = flow[..., 0] - (m[0, 0] + m[1, 0] * u + m[2, 0] * v)
+            dy = flow[..., 1] - (m[0, 1] + m[1, 1] * u + m[2, 1] * v)
+            error = np.hypot(dx, dy) + SLACK * np.hypot(x - u, y - v)
+            better = error < nearest
+            nearest[better], owner[better] = error[better], body
+        return nearest, owner
+
+
+def affine_flows(samples: dict[int, tuple[FloatImage, FloatImage, FloatImage]]) -> BodyFlows:
+    """Fit each body's flow to its samples: positions, flows and flows against the world."""
+    boxes, models, speeds = [], [], []
+    for points, flows, against_world in samples.values():
+        middle = points.mean(axis=0).astype(np.float64)
+        terms = np.column_stack((np.ones(len(points)), (points - middle) / 20.0))
+        m = robust_fit(terms, flows.astype(np.float64), np.ones(len(points)), 0.3, 4, 1e-2)
+        m[1:] /= 20.0
+        m[0] -= middle @ m[1:]
+        models.append(m)
+        boxes.append([*(points.min(axis=0) - MARGIN), *(points.max(axis=0) + MARGIN)])
+        speeds.append(np.hypot(*against_world.T))
+    return BodyFlows(np.array(list(samples), np.int32), np.array(boxes, np.float32).reshape(-1, 4),
+                     np.array(models, np.float32).reshape(-1, 3, 2),
+                     float(np.median(np.concatenate(speeds))) if speeds else 1.0)
