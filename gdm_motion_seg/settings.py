@@ -28,8 +28,8 @@ class Setting:
     type: type
     default: Any
     description: str
-    low: float | None = None
-    high: float | None = None
+    low: float = -math.inf
+    high: float = math.inf
     choices: tuple[Any, ...] = ()
     unit: str = ''
     runtime: bool = True
@@ -39,14 +39,10 @@ class Setting:
 
     @property
     def range_text(self) -> str:
-        """Return the permitted values as text; empty if there is no limit."""
+        """Return the permitted values as text; empty if all are."""
         if self.choices:
             return ', '.join(repr(c) if c == '' else str(c) for c in self.choices)
-        if self.low is None and self.high is None:
-            return ''
-        low = '-inf' if self.low is None else f'{self.low:g}'
-        high = 'inf' if self.high is None else f'{self.high:g}'
-        return f'{low} to {high}'
+        return f'{self.low:g} to {self.high:g}' if self.type in (int, float) else ''
 
     def check(self, value: Any) -> Any:
         """Return the value in the setting's type; raises InputError if it is not permitted."""
@@ -59,8 +55,7 @@ class Setting:
             raise InputError(f'{self.name} must be finite, got {value!r}')
         if self.choices and value not in self.choices:
             raise InputError(f'{self.name} must be one of {self.range_text}, got {value!r}')
-        if (self.low is not None and value < self.low) or (
-                self.high is not None and value > self.high):
+        if self.type in (int, float) and not self.low <= value <= self.high:
             raise InputError(f'{self.name} must lie in {self.range_text}, got {value!r}')
         return value
 

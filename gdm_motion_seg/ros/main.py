@@ -22,6 +22,8 @@ END_WITHIN_S = 1.2
 """After a signal the process ends within this time, even during a segmentation."""
 LET_FINISH_S = 0.5
 """Time that the frame in progress may still take after a signal."""
+POLL_S = 0.05
+"""Time after which the main thread looks for a signal again."""
 DONE, WRONG = 0, 2
 NO_MEMORY = 'there is not enough memory'
 HEADROOM_BYTES = 700_000_000
@@ -37,17 +39,19 @@ def main(args: list[str] | None = None) -> int:
     if problem:
         print(f'motion_seg_node: {problem}', file=sys.stderr)
         return WRONG
-    wake_up = _WakeUp()
-    wake_up.on_signals(signal.SIGINT, signal.SIGTERM)
-    life = _Life(args, wake_up)
-    # The main thread only waits: Python runs signal handlers in it, and a call into the middleware
-    # or a segmentation would delay them.
+    life = _Life(args)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, life.on_signal)
     try:
         threading.Thread(target=life.run, name='executor', daemon=True).start()
     except RuntimeError:  # can't start new thread
         print(f'motion_seg_node: {NO_MEMORY}', file=sys.stderr)
         return WRONG
-    wake_up.wait()
+    # The main thread only waits: Python runs signal handlers in it, and a call into the middleware
+    # or a segmentation would delay them. A signal that another thread receives does not end the
+    # wait, so it is short.
+    while not (life.signalled or life.stop.wait(POLL_S)):
+        pass
     life.stop.set()
     # The executor gets a moment to shut down cleanly.
     _leave(life.code, in_order=life.ended.wait(END_WITHIN_S))
@@ -104,49 +108,17 @@ def _leave(code: int, in_order: bool) -> NoReturn:
     os._exit(code)
 
 
-class _WakeUp:
-    """
-    Wakes up the main thread, also on a signal that arrives in any other thread.
-
-    Python runs signal handlers in the main thread, but not while that thread waits in the kernel,
-    and a signal that another thread receives does not wake it. So the signal itself writes to a
-    pipe (``set_wakeup_fd``), on which the main thread waits. A handler cannot set a
-    ``threading.Event``: that takes a lock that the interrupted thread may hold.
-    """
-
-    def __init__(self) -> None:
-        self._reader, self._writer = os.pipe()
-        os.set_blocking(self._writer, False)
-
-    def on_signals(self, *numbers: int) -> None:
-        """Install handlers; a second signal, from the terminal or from launch, has no effect."""
-        signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        for number in numbers:
-            signal.signal(number, _do_nothing)
-
-    def set(self) -> None:
-        """Let the waiting thread continue."""
-        try:
-            os.write(self._writer, b'.')
-        except BlockingIOError:
-            pass  # the pipe is full, so it is already set
-
-    def wait(self) -> None:
-        """Wait until it is set."""
-        os.read(self._reader, 1)
-
-
-def _do_nothing(number: int, frame: FrameType | None) -> None:
-    """Do nothing, so that the signal does not end the process."""
-
-
 class _Life:
     """Runs the node in a separate thread."""
 
-    def __init__(self, args: list[str] | None, wake_up: _WakeUp) -> None:
-        self._args, self._wake_up = args, wake_up
+    def __init__(self, args: list[str] | None) -> None:
+        self._args = args
         self.stop, self.ended = threading.Event(), threading.Event()
-        self.code = DONE
+        self.code, self.signalled = DONE, False
+
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal; an event could deadlock, its lock may be held where the signal came."""
+        self.signalled = True
 
     def run(self) -> None:
         """Make the node, spin it until ``stop`` is set, and clean up."""
@@ -154,7 +126,7 @@ class _Life:
             node = _make_node(self._args)
             if not self.stop.is_set():
                 _spin(node, self.stop)
-            self._wake_up.set()
+            self.stop.set()
             _end(node)
         except GdmMotionSegError as error:
             self._fail(str(error))
@@ -164,10 +136,10 @@ class _Life:
             self._fail(_one_line(error))
         finally:
             self.ended.set()
-            self._wake_up.set()
+            self.stop.set()
 
     def _fail(self, sentence: str) -> None:
-        if self.stop.is_set():
+        if self.signalled:
             return  # errors after a signal do not matter
         self.code = WRONG
         print(f'motion_seg_node: {sentence}', file=sys.stderr)

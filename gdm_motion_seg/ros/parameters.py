@@ -6,7 +6,6 @@
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from functools import partial
-import math
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -35,15 +34,12 @@ def descriptor_of(setting: Setting) -> ParameterDescriptor:
         description=setting.description + (f' Unit: {setting.unit}.' if setting.unit else ''))
     if setting.choices:
         descriptor.additional_constraints = f'One of {setting.range_text}.'
-    bounded = setting.low is not None or setting.high is not None
-    if bounded and setting.type is int:
+    if setting.type is int:
         descriptor.integer_range = [IntegerRange(
-            from_value=-2**63 if setting.low is None else int(setting.low),
-            to_value=2**63 - 1 if setting.high is None else int(setting.high), step=0)]
-    elif bounded and setting.type is float:
+            from_value=int(setting.low), to_value=int(setting.high), step=0)]
+    elif setting.type is float:
         descriptor.floating_point_range = [FloatingPointRange(
-            from_value=-math.inf if setting.low is None else float(setting.low),
-            to_value=math.inf if setting.high is None else float(setting.high), step=0.0)]
+            from_value=float(setting.low), to_value=float(setting.high), step=0.0)]
     return descriptor
 
 

@@ -213,14 +213,11 @@ class FeatureTracker:
         if self._mask is not None:
             x, y = there[index].astype(np.int64).T
             index = index[self._mask[y, x] > 0]
-        index = index[self._first_of_each_spot(there[index], new.shape)]
+        # Of tracks at the same position the oldest is kept: ids ascend.
+        spot = np.float32(max(1.0, 0.25 * self.config.min_distance * max(new.shape)))
+        index = index[first_of_each_spot(there[index], spot)]
         self._take(index, there, there - self._points)
         self._step_ns = step_ns
-
-    def _first_of_each_spot(self, points: Points, shape: tuple[int, ...]) -> IntArray:
-        """Keep the oldest of tracks at the same position (ids ascend), in order."""
-        spot = np.float32(max(1.0, 0.25 * self.config.min_distance * max(shape)))
-        return first_of_each_spot(points, spot)
 
     def _replenish(self, grey: GreyImage) -> None:
         """Add new tracks in empty parts of the image."""

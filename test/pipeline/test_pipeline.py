@@ -250,4 +250,4 @@ def test_every_setting_has_a_range_or_choices_and_a_sentence():
     for setting in settings_of(PipelineConfig):
         assert setting.description.endswith('.'), setting.name
         if setting.type in (int, float):
-            assert setting.low is not None and setting.high is not None, setting.name
+            assert np.isfinite([setting.low, setting.high]).all(), setting.name

@@ -69,5 +69,5 @@ def test_a_descriptor_has_the_facts_of_its_setting(setting):
     assert descriptor.read_only is not setting.runtime
     ranges = [*descriptor.integer_range, *descriptor.floating_point_range]
     assert [(r.from_value, r.to_value) for r in ranges] == (
-        [] if setting.low is None else [(setting.low, setting.high)])
+        [(setting.low, setting.high)] if setting.type in (int, float) else [])
     assert all(str(choice) in descriptor.additional_constraints for choice in setting.choices)
