@@ -11,7 +11,7 @@ from scipy.spatial import cKDTree
 
 from gdm_motion_seg.segmentation.constants import (
     LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
-from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.graph import image_graph, nearest_neighbours
 
 WIDTH = 640.0
 
@@ -40,9 +40,19 @@ def scattered(n, seed, whole=False):
     return np.rint(x / 8) * 8 if whole else x, rng.normal(0.0, 3.0, (n, 2))
 
 
-@pytest.mark.parametrize(('n', 'whole'), [(30, False), (400, False), (400, True)])
-def test_the_graph_has_the_edges_of_a_simple_one_in_both_directions(n, whole):
-    x, flow = scattered(n, n, whole)
+@pytest.mark.parametrize('spread', [0.3, 1.0, 8.0])
+def test_the_neighbours_are_as_near_as_those_of_a_tree_where_distances_are_equal(spread):
+    x = spread * scattered(400, 400, whole=True)[0] - 100.0
+    found = nearest_neighbours(x, NEIGHBOURS, REACH * WIDTH)
+    distance = np.linalg.norm(x[:, None] - np.vstack([x, [np.inf, np.inf]])[found], axis=2)
+    # The tree counts the point itself, or one at the same place, as the first.
+    expected = cKDTree(x).query(x, k=NEIGHBOURS + 1, distance_upper_bound=REACH * WIDTH)[0][:, 1:]
+    np.testing.assert_allclose(distance, expected)
+
+
+@pytest.mark.parametrize('n', [30, 400])
+def test_the_graph_has_the_edges_of_a_simple_one_in_both_directions(n):
+    x, flow = scattered(n, n)
     graph, (a, b, contrast) = image_graph(x, flow, WIDTH), plain_edges(x, flow)
     start, end = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((end, start))
