@@ -15,6 +15,7 @@ bodies while J falls.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from gdm_motion_seg.geometry.body_flow import affine_costs
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
-from gdm_motion_seg.geometry.static_world import ray_tracks
+from gdm_motion_seg.geometry.static_world import ray_tracks, RayTracks
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.energy import all_label_costs, labelling_energy, relabel
 from gdm_motion_seg.segmentation.graph import Graph
@@ -90,6 +91,9 @@ class BodySolver:
                  graph: Graph) -> None:
         """Start with the world and wrong matches only."""
         self._window, self._previous, self._graph = window, previous, graph
+        # Ids of the frame before as small numbers; whoever had none has the first.
+        self._id = np.unique(np.maximum(previous, WORLD), return_inverse=True)[1]
+        self._own_costs: dict[bytes, float] = {}
         self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         self._data = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
         self.labels: IntArray = self._no_body.copy()
@@ -169,8 +173,7 @@ class BodySolver:
             if not len(own) or not len(other):
                 continue
             both = np.concatenate([own, other])
-            one, two, joined = (self._explained_cost(members).sum() + self._dimension(members)
-                                for members in (own, other, both))
+            one, two, joined = (self._own_cost(members) for members in (own, other, both))
             if joined - one - two < constants.PRICE:
                 self.labels[other] = a
                 self._data[a + 1] = self._flow_cost(both)
@@ -178,15 +181,16 @@ class BodySolver:
     def drop(self) -> None:
         """Dissolve bodies that cost more than they explain, and close the gaps."""
         kept, unary = [], self._unary()
+        now = self._energy(self.labels, unary)
         for body in self._bodies:
             members = self._members(body)
             without = self.labels.copy()
             without[members] = WORLD
-            gain = self._energy(without, unary) - self._energy(self.labels, unary)
-            if len(members) >= constants.SMALLEST and gain > constants.PRICE:
+            energy = self._energy(without, unary)
+            if len(members) >= constants.SMALLEST and energy - now > constants.PRICE:
                 kept.append(body)
             else:
-                self.labels = without
+                self.labels, now = without, energy
         for new, old in enumerate(kept, start=FIRST_BODY):
             self.labels[self.labels == old] = new
         self._data = self._data[[0, 1, *(body + 1 for body in kept)]]
@@ -202,8 +206,7 @@ class BodySolver:
         """Return the cost of each label for each track, with the price of leaving the former."""
         former = self._former()
         known = np.flatnonzero(former >= OUTLIER)
-        unary: FloatArray = self._data.copy()
-        unary[:, known] += constants.STAY
+        unary: FloatArray = self._data + constants.STAY * (former >= OUTLIER)
         unary[former[known] + 1, known] -= constants.STAY
         return unary
 
@@ -213,9 +216,13 @@ class BodySolver:
 
     def _flow_cost(self, members: IntArray) -> FloatArray:
         """Return the capped nats of every track under the affine flow of a body."""
-        return affine_costs(self._window.x, self._window.before, members,
-                            float(self._window.image_size[0]),
-                            (constants.BODY_PX, constants.BODY_SHARE), constants.CAP / 2.0)
+        return _flow_cost(self._window, members)
+
+    @cached_property
+    def _tracks(self) -> RayTracks:
+        window = self._window
+        return ray_tracks(window.before[0], window.x, window.covariance,
+                          Camera.guess(window.image_size))
 
     def _explained_cost(self, members: IntArray) -> FloatArray:
         """
@@ -224,17 +231,23 @@ class BodySolver:
         Whichever explains them better: the faces of a box that turns have no common affine flow.
         Only the affine flow decides who is a member, because (R, t) leaves each depth free.
         """
-        affine = self._flow_cost(members)[members]
+        everyone = np.arange(len(members))
+        affine = _flow_cost(self._window.take(members), everyone)
         if len(members) < RIGID_LEAST:
             return affine
-        window, motion = self._window, np.zeros((4, 3))
-        tracks = ray_tracks(window.before[0, members], window.x[members],
-                            window.covariance[members], Camera.guess(window.image_size))
-        everyone = np.arange(len(members))
-        precision = 2.0 * tracks.focal ** 2 / tracks.total_variance
-        fit_rigid(motion, tracks.rays, everyone, precision, constants.CAP / 2.0)
-        rigid = rigid_costs(motion[None], tracks.rays, precision, everyone, constants.CAP / 2.0)[0]
+        motion, rays = np.zeros((4, 3)), np.ascontiguousarray(self._tracks.rays[:, members])
+        precision = 2.0 * self._tracks.focal ** 2 / self._tracks.total_variance[members]
+        fit_rigid(motion, rays, everyone, precision, constants.CAP / 2.0)
+        rigid = rigid_costs(motion[None], rays, precision, everyone, constants.CAP / 2.0)[0]
         return rigid if rigid.sum() < affine.sum() else affine
+
+    def _own_cost(self, members: IntArray) -> float:
+        """Return what a body costs its members, dimension included; each set is priced once."""
+        key = members.tobytes()
+        if key not in self._own_costs:
+            self._own_costs[key] = float(self._explained_cost(members).sum()
+                                         + self._dimension(members))
+        return self._own_costs[key]
 
     def _dimension(self, members: IntArray) -> float:
         """Return the dimension term of a body."""
@@ -252,14 +265,22 @@ class BodySolver:
         """List the pairs of bodies that are neighbours in the image."""
         a, b = self.labels[self._graph.row], self.labels[self._graph.neighbour]
         touch = (a >= FIRST_BODY) & (b > a)
-        return [(int(i), int(j)) for i, j in np.unique(np.stack([a, b])[:, touch], axis=1).T]
+        return [divmod(pair, len(self._data))
+                for pair in np.unique(a[touch] * len(self._data) + b[touch]).tolist()]
 
     def _former(self) -> IntArray:
         """Translate ids of the frame before to the bodies that share most tracks with them."""
-        former = np.where(self._previous >= FIRST_BODY, NEW, self._previous)
-        for body in self._bodies:
-            votes = self._previous[self._members(body)]
-            votes = votes[votes >= FIRST_BODY]
-            if len(votes):
-                former[self._previous == np.bincount(votes).argmax()] = body
-        return former
+        n_ids = int(self._id.max()) + 1
+        body = np.full(n_ids, NEW)
+        both = (self.labels >= FIRST_BODY) & (self._previous >= FIRST_BODY)
+        votes = np.bincount(self.labels[both] * n_ids + self._id[both],
+                            minlength=len(self._data) * n_ids).reshape(-1, n_ids)
+        voted = np.flatnonzero(votes.any(axis=1))
+        body[votes[voted].argmax(axis=1)] = voted
+        return np.where(self._previous >= FIRST_BODY, body[self._id], self._previous)
+
+
+def _flow_cost(window: Window, members: IntArray) -> FloatArray:
+    """Return the capped nats of every track under the affine flow of some of them."""
+    return affine_costs(window.x, window.before, members, float(window.image_size[0]),
+                        (constants.BODY_PX, constants.BODY_SHARE), constants.CAP / 2.0)

@@ -92,9 +92,11 @@ def relabel(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float
             own = labels[n] + 1
             best, least = own, np.inf
             for k in range(n_labels):
-                # The difference of -m log(m / N) over m, for m points besides this one.
-                others = counts[k] - (k == own)
-                cost = costs[k] - coding * (1.0 + math.log((others + 0.5) / n_points))
+                cost = costs[k]
+                if coding > 0.0:
+                    # The difference of -m log(m / N) over m, for m points besides this one.
+                    others = counts[k] - (k == own)
+                    cost -= coding * (1.0 + math.log((others + 0.5) / n_points))
                 if cost < least - 1e-9 or (k == own and cost <= least + 1e-9):
                     best, least = k, cost
             if best != own:
