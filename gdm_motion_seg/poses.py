@@ -16,6 +16,7 @@ import cv2
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
@@ -121,16 +122,19 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
     # A similarity, fitted robustly: scale and rotation about the centre are one complex factor.
-    z1, z2 = x1 @ [1.0, 1.0j], x2 @ [1.0, 1.0j]
+    z1, z2 = (np.ascontiguousarray(x).view(np.complex128)[:, 0] for x in (x1, x2))
     weight, factor, sigma = np.ones(len(x1)), 1.0 + 0.0j, math.inf
     for _ in range(ROUNDS):
-        p, q = z1 - np.average(z1, weights=weight), z2 - np.average(z2, weights=weight)
-        spread = float(weight @ np.abs(p) ** 2)
-        if spread < weight.sum() * LEAST_SPREAD_PX**2:
+        total = weight.sum()
+        p, q = z1 - weight @ z1 / total, z2 - weight @ z2 / total
+        weighted = weight * p.conj()
+        spread = float((weighted @ p).real)
+        if spread < total * LEAST_SPREAD_PX**2:
             return None
-        factor = complex((weight * p.conj()) @ q) / spread
-        error2 = np.abs(q - factor * p) ** 2
-        usual = max(float(np.median(error2)) / 1.386, 1e-4)
+        factor = complex(weighted @ q) / spread
+        error = q - factor * p
+        error2 = error.real**2 + error.imag**2
+        usual = max(median(error2) / 1.386, 1e-4)
         sigma = math.sqrt(usual / spread)
         weight = 1.0 / (1.0 + error2 / (4.0 * usual))
     growth = abs(factor) - 1.0
