@@ -22,10 +22,11 @@ def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
                     epsilon: float) -> FloatArray:
     """Compute the empirical dimension of each cluster of a hard partition."""
     parts = (vectors[labels == k] for k in range(n_clusters))
-    return np.array([_dimension(part.T @ part, epsilon) for part in parts])
+    return np.array([gram_dimension(part.T @ part, epsilon) for part in parts])
 
 
-def _dimension(gram: FloatArray, epsilon: float) -> float:
+def gram_dimension(gram: FloatArray, epsilon: float) -> float:
+    """Compute the empirical dimension of vectors from their Gram matrix."""
     values = np.linalg.eigvalsh(gram)
     if not values[-1] > 0.0:
         return 0.0

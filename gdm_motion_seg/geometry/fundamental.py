@@ -12,7 +12,6 @@ a refinement on the Sampson distance, and no answer for degenerate points.
 import math
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
@@ -20,13 +19,13 @@ from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
-from gdm_motion_seg.geometry.rigid import entries, epipolar
-from gdm_motion_seg.geometry.robust import LOSS_SIGMAS, noise_scale
+from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, fit_rigid
+from gdm_motion_seg.geometry.robust import LOSS_SIGMAS, noise_scale, PRIOR_NOISE_PX
 
-LMEDS_SAMPLES, LMEDS_POINTS = 40, 100
-"""Samples of the second start, and points on which they compete: with a quarter of wrong points,
-one in eight samples of seven is free of them. OpenCV's default and all points took 4 ms for a body
-that bends, in every frame."""
+FOCAL_PX = 768.0
+"""Focal length of the second start, at 640 pixels: F is refined without it."""
+RIGID_CAP = 8.0
+"""Most nats of a point while the starts of that fit compete: 4 standard deviations."""
 MIN_POINTS = 8
 """Points that a linear fit of F needs."""
 INLIER_SIGMAS = 3.5
@@ -97,8 +96,9 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> Float
     Fit F to the points of one motion, of which a few may be wrong.
 
     The eight-point fit is refined under a Cauchy loss whose scale follows the residuals, and then
-    by least squares on the inliers. Where there are signs of gross errors, the least median of
-    squares is a second start. ``unit`` is the size of the image relative to 640 pixels.
+    by least squares on the inliers. Where there are signs of gross errors, a rigid motion, which
+    has two degrees of freedom less, is a second start. ``unit`` is the size of the image relative
+    to 640 pixels.
     """
     a1, a2 = checked_points(x1, x2, MIN_POINTS)
     frame = Frame.of(a1, a2, np.ones(len(a1)))
@@ -107,17 +107,23 @@ def fit_fundamental_robust(x1: FloatArray, x2: FloatArray, unit: float) -> Float
     noise = frame.refine_at_own_scale(f, unit)
     gross = int((_sampson(f, points) > GROSS_SIGMAS * noise).sum())
     if noise > SUSPICIOUS_NOISE_PX * unit or gross > GROSS_SHARE * len(a1):
-        some = points[:, ::-(-len(a1) // LMEDS_POINTS)]
-        start = cv2.findFundamentalMat(some[:2].T, some[2:].T, cv2.FM_LMEDS, 1.0, 0.99,
-                                       LMEDS_SAMPLES)[0]
-        if start is not None and np.isfinite(start).all():
-            other = rank_two(start[:3])
-            other_noise = frame.refine_at_own_scale(other, unit)
-            if other_noise < noise:
-                f, noise = other, other_noise
+        other = _rigid_start(points, FOCAL_PX * unit, PRIOR_NOISE_PX * unit)
+        other_noise = frame.refine_at_own_scale(other, unit)
+        if other_noise < noise:
+            f, noise = other, other_noise
     inliers = (_sampson(f, points) < INLIER_SIGMAS * noise).astype(np.float64)
     minimise(f, points, inliers, (LEAST_SQUARES * frame.scale) ** 2, 20, 1e-5)
     return frame.to_pixels(f)
+
+
+def _rigid_start(points: FloatArray, focal: float, noise: float) -> FloatArray:
+    """Return the F of the rigid motion that fits points best under a usual focal length."""
+    n = points.shape[1]
+    motion, matrix = np.empty((4, 3)), np.empty((3, 3))
+    fit_rigid(motion, points / focal, np.arange(n), np.full(n, (focal / noise) ** 2), RIGID_CAP)
+    essential(motion, matrix)
+    scale = np.array([1.0, 1.0, focal])
+    return _unit_norm(matrix * np.outer(scale, scale))
 
 
 def sampson_distances(fundamental: FloatArray, x1: FloatArray, x2: FloatArray) -> FloatArray:

@@ -4,43 +4,52 @@
 """
 Homographies x2 ~ H x1 in pixels: fit, measure.
 
-OpenCV fits. The distances are by hand: they compare with the Sampson distance of F.
+A homography is a smooth flow of eight parameters. The distances compare with the Sampson distance
+of F.
 """
 
 import math
 
-import cv2
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.fundamental import checked_points
+from gdm_motion_seg.geometry.smooth_flow import PLANAR, refine_flow
 
 MIN_POINTS = 4
 """Points that a homography needs, no three of them on a line."""
 FAR = 1e12
 """Distance in pixels of a point whose image lies on or behind the horizon."""
-SAMPLES = 60
-"""Most samples of four points: with half of the points wrong, one is clean with 98 %."""
+SCALES = (1e9, 32.0, 16.0, 8.0, 4.0, 2.0, 2.0)
+"""Scales of the fit over that of the loss: after least squares, wrong points lose their weight
+step by step. On bodies of KITTI and DAVIS the loss is lower than that of OpenCV's MAGSAC++."""
 
 
 def fit_homography(x1: FloatArray, x2: FloatArray, loss_px: float) -> FloatArray:
     """
     Fit H to (N, 2) pixels, N >= 4, of which some may be wrong by more than ``loss_px``.
 
-    Of the fit to all points, a robust one and a similarity the one of the lowest Cauchy loss is
-    returned: of points on a line H may send all to infinity, and OpenCV may find none.
+    Least squares, then reweighted ones at a falling scale. A similarity is returned where its
+    Cauchy loss is lower: of points on a line H may send all to infinity.
     """
     a1, a2 = checked_points(x1, x2, MIN_POINTS)
-    found = [_similarity(a1, a2)]
-    for method in (0, cv2.USAC_MAGSAC):
-        try:
-            h = cv2.findHomography(a1, a2, method, loss_px, None, SAMPLES, 0.99)[0]
-        except cv2.error:
-            continue
-        if h is not None and np.isfinite(h).all():
-            found.append(h)
+    centre = a1.mean(axis=0)
+    unit = max(float(np.abs(a1 - centre).max()), 1e-9)
+    # The model has the flow at the newer position: from the second view to the first.
+    y, flow, h = (a1 - centre) / unit, (a1 - a2) / unit, np.zeros(8)
+    weight, everyone = np.ones(len(a1)), np.arange(len(a1))
+    for scale in SCALES:
+        refine_flow(h, y, flow, weight, everyone, scale * loss_px / unit, PLANAR)
+    frame = np.array([[unit, 0.0, centre[0]], [0.0, unit, centre[1]], [0.0, 0.0, 1.0]])
+    found = [_similarity(a1, a2), flow_to_older(h, frame)]
     return normalize_homography(min(found, key=lambda h: cauchy_cost(h, a1, a2, loss_px)))
+
+
+def flow_to_older(h: FloatArray, camera_matrix: FloatArray) -> FloatArray:
+    """Return the homography from the newer to the older position of a smooth flow."""
+    older = np.array([[1.0 - h[1], -h[2], -h[0]], [-h[4], 1.0 - h[5], -h[3]], [h[6], h[7], 1.0]])
+    return np.asarray(camera_matrix @ older @ np.linalg.inv(camera_matrix))
 
 
 def _similarity(x1: FloatArray, x2: FloatArray) -> FloatArray:

@@ -174,5 +174,5 @@ def _capped(distances: FloatArray, noise: float) -> float:
 
 def _thickness(points: FloatArray) -> float:
     """Return the spread (standard deviation) across the line that fits the points best."""
-    return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]
-                 / np.sqrt(len(points)))
+    centred = points - points.mean(axis=0)
+    return float(np.sqrt(max(np.linalg.eigvalsh(centred.T @ centred)[0], 0.0) / len(points)))

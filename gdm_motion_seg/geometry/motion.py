@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.gdm.empirical import hard_dimensions
+from gdm_motion_seg.gdm.empirical import gram_dimension
 from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.embedding import embed, pixel_unit
 from gdm_motion_seg.geometry.fundamental import (
     fit_fundamental_robust, MIN_POINTS, sampson_distances)
-from gdm_motion_seg.geometry.homography import homography_distances
+from gdm_motion_seg.geometry.homography import (
+    flow_to_older, homography_distances, normalize_homography)
 from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
 from gdm_motion_seg.geometry.pose import fundamental_of, recover_pose
 from gdm_motion_seg.geometry.robust import noise_scale
@@ -144,7 +145,8 @@ def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
     fundamental = fundamental_of(pose, camera.matrix)
     homography = np.full((3, 3), np.nan)
     if flow is not None:
-        homography = flow_homography(flow, camera)
+        homography = np.asarray(np.linalg.inv(flow_to_older(flow, camera.matrix)), np.float64)
+        homography = normalize_homography(homography)
         distances = homography_distances(homography, points.x1, points.x2)
     else:
         distances = sampson_distances(fundamental, points.x1, points.x2)
@@ -157,16 +159,6 @@ def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
         threshold=inlier_threshold(distances, pixel_unit(pair.image_size)),
         rotation=np.full((3, 3), np.nan) if smooth else rotation,
         translation=np.full(3, np.nan) if smooth else translation)
-
-
-def flow_homography(flow: FloatArray, camera: Camera) -> FloatArray:
-    """Return the homography (older to newer) of a smooth flow, to first order of the flow."""
-    # The flow is given at the newer position: x1 = x2 - u(x2), so this is its inverse.
-    h = flow
-    back = np.array([[1.0 - h[1], -h[2], -h[0]], [-h[4], 1.0 - h[5], -h[3]], [h[6], h[7], 1.0]])
-    k = camera.matrix
-    homography = k @ np.linalg.inv(back) @ np.linalg.inv(k)
-    return np.asarray(homography / homography[2, 2])
 
 
 def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
@@ -193,8 +185,8 @@ def motion_distances(motion: Motion, points: Correspondences) -> FloatArray:
 
 def _dimension(points: Correspondences, epsilon: float = 0.35) -> float:
     """Compute d-hat from the Gram matrix, in a third of the time of an SVD."""
-    together = np.zeros(len(points), np.int64)
-    return float(hard_dimensions(embed(points), together, 1, epsilon)[0])
+    vectors = embed(points)
+    return gram_dimension(vectors.T @ vectors, epsilon)
 
 
 def inlier_threshold(distances: FloatArray, unit: float) -> float:

@@ -4,9 +4,10 @@
 """
 Smooth flow of eight parameters: that of a plane, or of a camera that turns, zooms or rests.
 
-    u = h0 + h1 x + h2 y + (h6 x + h7 y) x
-    v = h3 + h4 x + h5 y + (h6 x + h7 y) y
+    u = h0 + h1 x + h2 y + (h6 x + h7 y) (x - u)
+    v = h3 + h4 x + h5 y + (h6 x + h7 y) (y - v)
 
+(x, y) is the newer position and (x - u, y - v) the older one, so the flow is a homography.
 Positions and flow are in units of the focal length.
 """
 
@@ -28,8 +29,8 @@ ORDER = np.array([0, 3, 1, 2, 4, 5, 6, 7])
 def flow_residual(h: FloatArray, x: float, y: float, u: float, v: float) -> tuple[float, float]:
     """Return the residual of the flow (u, v) at (x, y)."""
     q = h[6] * x + h[7] * y
-    return (u - (h[0] + h[1] * x + h[2] * y + q * x),
-            v - (h[3] + h[4] * x + h[5] * y + q * y))
+    return (u - (h[0] + h[1] * x + h[2] * y + q * (x - u)),
+            v - (h[3] + h[4] * x + h[5] * y + q * (y - v)))
 
 
 @kernel
@@ -67,26 +68,32 @@ def refine_flow(h: FloatArray, x: FloatArray, flow: FloatArray, weight: FloatArr
         jtr[4] += w * (px * ry)
         jtr[5] += w * (py * ry)
         if parameters == PLANAR:
-            xx, xy, yy = px * px, px * py, py * py
-            jtr[6] += w * (xx * rx + xy * ry)
-            jtr[7] += w * (xy * rx + yy * ry)
-            jtj[6, 2] += w * (xx * px)
-            jtj[6, 3] += w * (xx * py)
-            jtj[6, 4] += w * (xy * px)
-            jtj[6, 5] += w * (xy * py)
-            jtj[7, 4] += w * (yy * px)
-            jtj[7, 5] += w * (yy * py)
-            jtj[6, 6] += w * (xx * xx + xy * xy)
-            jtj[7, 6] += w * (xy * xx + yy * xy)
-            jtj[7, 7] += w * (xy * xy + yy * yy)
+            older_x, older_y = px - flow[n, 0], py - flow[n, 1]
+            xx, yx = w * (px * older_x), w * (py * older_x)
+            xy, yy = w * (px * older_y), w * (py * older_y)
+            square = w * (older_x * older_x + older_y * older_y)
+            jtr[6] += xx * rx + xy * ry
+            jtr[7] += yx * rx + yy * ry
+            jtj[6, 0] += xx
+            jtj[6, 1] += xy
+            jtj[7, 0] += yx
+            jtj[7, 1] += yy
+            jtj[6, 2] += xx * px
+            jtj[6, 3] += xx * py
+            jtj[6, 4] += xy * px
+            jtj[6, 5] += xy * py
+            jtj[7, 3] += yx * py
+            jtj[7, 5] += yy * py
+            jtj[6, 6] += square * (px * px)
+            jtj[7, 6] += square * (px * py)
+            jtj[7, 7] += square * (py * py)
     for u, v in ((0, 1), (2, 4), (3, 5)):
         jtj[u, u] = jtj[v, v] = one if u == 0 else (wxx if u == 2 else wyy)
     jtj[2, 0] = jtj[4, 1] = wx
     jtj[3, 0] = jtj[5, 1] = wy
     jtj[3, 2] = jtj[5, 4] = wxy
     if parameters == PLANAR:
-        jtj[6, 0], jtj[6, 1], jtj[7, 0], jtj[7, 1] = wxx, wxy, wxy, wyy
-        jtj[7, 2], jtj[7, 3] = jtj[6, 4], jtj[6, 5]
+        jtj[7, 2], jtj[7, 4] = jtj[6, 3], jtj[6, 5]
     for i in range(parameters, 8):
         jtr[i] = 0.0
         for j in range(8):
