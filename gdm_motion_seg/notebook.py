@@ -39,9 +39,9 @@ def as_text(result: 'FrameResult') -> str:
     if not result.segmentation.motions:
         return f'<no result at {result.stamp / 1e9:.3f} s: {result.reason}>'
     bodies = [m for m in result.segmentation.motions if not m.is_world]
-    what = ', '.join(f'{m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
-    return (f'<{len(result.correspondences)} tracks at {result.stamp / 1e9:.3f} s: '
-            f'{what} moves>')
+    what = ', '.join(f'body {m.id} ({m.count} tracks)' for m in bodies) or 'nothing'
+    return (f'<{len(result.correspondences)} tracks at {result.stamp / 1e9:.3f} s: {what} '
+            f'{"move" if len(bodies) > 1 else "moves"}>')
 
 
 def as_html(result: 'FrameResult') -> str:
