@@ -70,6 +70,9 @@ class RecordingMasks:
     def _backward(self, head: list[_Kept]) -> list[IdImage]:
         pipeline, masks = MotionPipeline(self._config, self._seed), MotionMasks()
         end, found = head[-1].stamp, []
+        # Forwards first: from a cold start at the end, a large body may be taken for the world.
+        for kept in head[:-1]:
+            pipeline.process(kept.image, kept.stamp)
         for kept in reversed(head):
             # Stamps must increase in this run, too.
             result = pipeline.process(kept.image, 2 * end - kept.stamp)
