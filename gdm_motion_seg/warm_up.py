@@ -18,7 +18,7 @@ from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.motion import estimate_motion
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.masks import MotionMasks
-from gdm_motion_seg.msgs.motions import motion_rows
+from gdm_motion_seg.msgs.results import motion_rows
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.progress import progress
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation, WORLD

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from gdm_motion_seg.batch.store import Store
-from gdm_motion_seg.msgs.motions import motion_rows
+from gdm_motion_seg.msgs.results import motion_rows
 from gdm_motion_seg.pipeline import FrameResult
 
 Columns = Mapping[str, Any]

@@ -16,9 +16,8 @@ from gdm_motion_seg.io.tables import AnswerTables
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import encode_compressed
-from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.results import keypoints_cloud, motions_cloud
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.viz.overlay import draw_overlay

@@ -19,7 +19,7 @@ import numpy as np
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.msgs.clouds import Rows
-from gdm_motion_seg.msgs.motions import motion_rows
+from gdm_motion_seg.msgs.results import motion_rows
 from gdm_motion_seg.notebook import track_columns
 from gdm_motion_seg.pipeline import FrameResult
 

@@ -21,12 +21,11 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.masks import motion_mask, MotionMasks
 from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
-from gdm_motion_seg.msgs.detections import detections_array, vision_messages
 from gdm_motion_seg.msgs.images import (
     decode_compressed, decode_image, encode_compressed, encode_image, ImageArray)
-from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.results import (
+    detections_array, keypoints_cloud, motions_cloud, vision_messages)
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline
 from gdm_motion_seg.ros.adaptation import Adaptation, Pace

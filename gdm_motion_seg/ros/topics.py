@@ -10,7 +10,7 @@ from rclpy.qos import qos_check_compatible, QoSCompatibility, QoSProfile, Reliab
 from sensor_msgs.msg import CompressedImage, Image, PointCloud2
 from visualization_msgs.msg import MarkerArray
 
-from gdm_motion_seg.msgs.detections import vision_messages
+from gdm_motion_seg.msgs.results import vision_messages
 from gdm_motion_seg.ros import processor
 from gdm_motion_seg.ros.config import NodeConfig
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
-from gdm_motion_seg.tracking.history import Points
 from gdm_motion_seg.tracking.image import GreyImage
+from gdm_motion_seg.tracking.window import Points
 
 Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int32]

@@ -13,9 +13,8 @@ from gdm_motion_seg.geometry.correspondences import IntArray
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import (
     detect_corners, first_of_each_spot, nearest, position_noise)
-from gdm_motion_seg.tracking.history import History, Points
 from gdm_motion_seg.tracking.image import GreyImage, load_mask, MIN_SIDE
-from gdm_motion_seg.tracking.window import empty_window, TrackedFrame, Window
+from gdm_motion_seg.tracking.window import empty_window, History, Points, TrackedFrame, Window
 
 WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""

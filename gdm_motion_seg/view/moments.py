@@ -12,7 +12,7 @@ import numpy.typing as npt
 from gdm_motion_seg.geometry.correspondences import IntArray
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.msgs.clouds import Rows
-from gdm_motion_seg.msgs.motions import motion_rows
+from gdm_motion_seg.msgs.results import motion_rows
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import OUTLIER, WORLD
 from gdm_motion_seg.viz.colors import motion_rgb

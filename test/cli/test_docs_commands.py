@@ -27,7 +27,7 @@ from gdm_motion_seg.cli.main import COMMANDS, main
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.io.videos import VideoWriter
 from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of
-from gdm_motion_seg.msgs.keypoints import KEYPOINT
+from gdm_motion_seg.msgs.results import KEYPOINT
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.process import dds_environment, NodeProcess
 from gdm_motion_seg_tools.bench import engine, latency, node, soak

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
-from gdm_motion_seg.msgs.detections import vision_messages
 from gdm_motion_seg.msgs.images import encode_compressed
+from gdm_motion_seg.msgs.results import vision_messages
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.diagnostics import Statistics

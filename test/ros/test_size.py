@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2  # noqa: E402, I100
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
-from gdm_motion_seg.msgs.detections import vision_messages  # noqa: E402, I100
+from gdm_motion_seg.msgs.results import vision_messages  # noqa: E402, I100
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402

@@ -20,8 +20,7 @@ from gdm_motion_seg.geometry.correspondences import Correspondences  # noqa: E40
 from gdm_motion_seg.geometry.kind import MotionKind  # noqa: E402
 from gdm_motion_seg.msgs.clouds import header_of  # noqa: E402
 from gdm_motion_seg.msgs.images import encode_compressed  # noqa: E402
-from gdm_motion_seg.msgs.keypoints import keypoints_cloud  # noqa: E402
-from gdm_motion_seg.msgs.motions import motions_cloud  # noqa: E402
+from gdm_motion_seg.msgs.results import keypoints_cloud, motions_cloud  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.pipeline import FrameResult  # noqa: E402
 from gdm_motion_seg.ros import listener, rviz  # noqa: E402

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sights import result_at
 
-from gdm_motion_seg.msgs.keypoints import keypoint_rows
-from gdm_motion_seg.msgs.motions import motion_rows
+from gdm_motion_seg.msgs.results import keypoint_rows, motion_rows
 from gdm_motion_seg.view.moments import css_colour, moment_from_rows, moment_of
 from gdm_motion_seg.viz.colors import motion_rgb
 

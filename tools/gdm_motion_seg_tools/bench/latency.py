@@ -28,9 +28,8 @@ from gdm_motion_seg.errors import MissingDependencyError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.msgs.clouds import header_of
-from gdm_motion_seg.msgs.keypoints import keypoints_cloud
 from gdm_motion_seg.msgs.markers import markers_array
-from gdm_motion_seg.msgs.motions import motions_cloud
+from gdm_motion_seg.msgs.results import keypoints_cloud, motions_cloud
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.pipeline import FrameResult, MotionPipeline, PipelineConfig
 from gdm_motion_seg.segmentation.config import SegmentationConfig

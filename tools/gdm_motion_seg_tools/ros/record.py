@@ -20,7 +20,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import get_typestore, Stores
 
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.msgs.detections import vision_messages
+from gdm_motion_seg.msgs.results import vision_messages
 from gdm_motion_seg.ros.diagnostics import LISTENERS
 
 DEPTH = 1000
