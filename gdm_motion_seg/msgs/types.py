@@ -10,7 +10,6 @@ hides. rosbags also has no default values, so the code sets every field.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -27,24 +26,17 @@ MESSAGES = (
     'visualization_msgs/MarkerArray', 'visualization_msgs/MeshFile')
 
 
-@dataclass(frozen=True, eq=False)
 class MessageTypes:
-    """
-    The message classes of one implementation, and its type of ``uint8[]`` fields.
+    """The message classes of one implementation as attributes, for instance ``PointCloud2``."""
 
-    There is one instance per implementation, which can be the key of a cache.
-    """
-
-    classes: dict[str, Any]
-    octets: Callable[[Any], Any]
-    """Converts a contiguous buffer to the value of a ``uint8[]`` field."""
+    def __init__(self, classes: dict[str, Any], octets: Callable[[Any], Any]) -> None:
+        """``octets`` converts a contiguous buffer to the value of a ``uint8[]`` field."""
+        self.octets = octets
+        vars(self).update(classes)
 
     def __getattr__(self, name: str) -> Any:
-        """Return the message class of that name, for instance ``PointCloud2``."""
-        try:
-            return self.classes[name]
-        except KeyError:
-            raise AttributeError(f'no message class called {name!r}') from None
+        """Refuse the name of any other class."""
+        raise AttributeError(f'no message class called {name!r}')
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,6 @@ from lifecycle_msgs.msg import Transition as TransitionId
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.subscription import Subscription
-from rclpy.timer import Timer
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
 
@@ -84,9 +83,11 @@ class MotionSegNode(LifecycleNode):
         self._diagnosed_at = time.monotonic()
         make_async(self, 'change_state', self._change_state)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        self._diagnostics_timer = self._make_timer(self.config.diagnostics_period_s)
-        self.create_timer(RELEASE_S, release_free_memory,
-                          clock=Clock(clock_type=ClockType.STEADY_TIME))
+        # Steady clock: diagnostics are also needed while the simulated time does not advance.
+        clock = Clock(clock_type=ClockType.STEADY_TIME)
+        self._diagnostics_timer = self.create_timer(
+            self.config.diagnostics_period_s, self._publish_diagnostics, clock=clock)
+        self.create_timer(RELEASE_S, release_free_memory, clock=clock)
 
     @property
     def config(self) -> NodeConfig:
@@ -229,11 +230,6 @@ class MotionSegNode(LifecycleNode):
         response.success, response.message = True, 'tracks and ids were reset'
         return response
 
-    def _make_timer(self, period: float) -> Timer:
-        # Steady clock: diagnostics are also needed while the simulated time does not advance.
-        return self.create_timer(period, self._publish_diagnostics,
-                                 clock=Clock(clock_type=ClockType.STEADY_TIME))
-
     def _publish_diagnostics(self) -> None:
         self._diagnosed_at = time.monotonic()
         name, state, source = self.get_name(), self.state, self._source()
@@ -283,10 +279,11 @@ class MotionSegNode(LifecycleNode):
             if wanted in types and not name.startswith(own) and self.count_publishers(name)))
 
     def _reconfigure(self, config: NodeConfig) -> None:
-        if self._diagnostics_timer.timer_period_ns != round(config.diagnostics_period_s * 1e9):
-            self.destroy_timer(self._diagnostics_timer)
-            self._diagnostics_timer = self._make_timer(config.diagnostics_period_s)
-            # A new timer starts from zero: frequent changes of the period would suppress it.
+        period_ns = round(config.diagnostics_period_s * 1e9)
+        if self._diagnostics_timer.timer_period_ns != period_ns:
+            self._diagnostics_timer.timer_period_ns = period_ns
+            self._diagnostics_timer.reset()
+            # It starts from zero again: frequent changes of the period would suppress it.
             if time.monotonic() - self._diagnosed_at >= config.diagnostics_period_s:
                 self._publish_diagnostics()
         if self._processor is not None:
