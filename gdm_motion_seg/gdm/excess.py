@@ -76,5 +76,9 @@ def excess_dimension(vectors: FloatArray, places: FloatArray, members: IntArray,
         share[n] = 0.0
     if len(members) == 0:
         return 0.0
-    return (dimension_shares(vectors, members, epsilon, 1.0, share)
-            - null * dimension_shares(places, members, epsilon, -null, share))
+    excess = 0.0
+    for half in range(2):  # one call, because the compiler copies the function for each
+        weight = 1.0 if half == 0 else -null
+        excess += weight * dimension_shares(vectors if half == 0 else places, members, epsilon,
+                                            weight, share)
+    return excess
