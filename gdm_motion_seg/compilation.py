@@ -24,6 +24,7 @@ from gdm_motion_seg.progress import progress
 
 REORDER = {'contract', 'reassoc', 'nsz'}
 AGAIN = 'so each start compiles again'
+COMPILING = 'compiling, once on each machine'
 _CHECKSUM = 4
 """Bytes of the checksum at the end of a cache file."""
 
@@ -103,22 +104,18 @@ def _reason(error: Exception) -> str:
 
 
 class _CompileListener(event.Listener):
-    """Reports which functions are compiled."""
-
-    def __init__(self) -> None:
-        self._keys: list[int] = []
+    """Reports that functions are compiled."""
 
     def on_start(self, event: event.Event) -> None:
         """Note that the compilation of a function begins; the functions it calls are nested."""
-        self._keys.append(progress.begin('compiling, once on each machine'))
+        progress.begin(COMPILING)
 
     def on_end(self, event: event.Event) -> None:
         """Note that the compilation of a function ends."""
         progress.compiled += 1
-        progress.end(self._keys.pop())
+        progress.end(COMPILING)
 
 
-# numba compiles under a lock, so the events of two threads are not interleaved.
 event.register('numba:compile', _CompileListener())
 
 

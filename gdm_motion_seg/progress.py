@@ -24,7 +24,7 @@ class Progress:
     def __init__(self) -> None:
         """Begin without a wait."""
         self._changed = threading.Condition()
-        self._waits: dict[int, str] = {}
+        self._waits: list[str] = []
         self._since = 0.0
         self._spent = 0.0
         self._listeners: list[Say] = []
@@ -35,26 +35,25 @@ class Progress:
     @contextmanager
     def waiting(self, what: str) -> Iterator[None]:
         """Declare a wait for a block, for instance ``loading``; the innermost is reported."""
-        key = self.begin(what)
+        self.begin(what)
         try:
             yield
         finally:
-            self.end(key)
+            self.end(what)
 
-    def begin(self, what: str) -> int:
-        """Begin a wait; returns the key that ends it."""
+    def begin(self, what: str) -> None:
+        """Begin a wait."""
         with self._changed:
             if not self._waits:
                 self._since = time.monotonic()
-            key = max(self._waits, default=0) + 1
-            self._waits[key] = what
+            self._waits.append(what)
             self._changed.notify_all()
-        return key
 
-    def end(self, key: int) -> None:
+    def end(self, what: str) -> None:
         """End a wait."""
         with self._changed:
-            if self._waits.pop(key, None) and not self._waits:
+            self._waits.remove(what)
+            if not self._waits:
                 self._spent += time.monotonic() - self._since
 
     def note(self, sentence: str) -> None:
@@ -72,7 +71,7 @@ class Progress:
         with self._changed:
             if not self._waits:
                 return ''
-            what = self._waits[max(self._waits)]
+            what = self._waits[-1]
             seconds = self._spent + time.monotonic() - self._since
             count = f'{self.compiled} functions compiled, ' if self.compiled else ''
         return f'{what} ({count}{seconds:.0f} s so far)'

@@ -10,18 +10,13 @@ import signal
 import sys
 import threading
 from types import FrameType
-from typing import NoReturn, TYPE_CHECKING
+from typing import NoReturn
 
 from gdm_motion_seg.errors import GdmMotionSegError
 from gdm_motion_seg.heap import keep_frame_buffers, share_heaps
 
-if TYPE_CHECKING:
-    from gdm_motion_seg.ros.node import MotionSegNode
-
 END_WITHIN_S = 1.2
 """After a signal the process ends within this time, even during a segmentation."""
-LET_FINISH_S = 0.5
-"""Time that the frame in progress may still take after a signal."""
 POLL_S = 0.05
 """Time after which the main thread looks for a signal again."""
 DONE, WRONG = 0, 2
@@ -121,13 +116,10 @@ class _Life:
         self.signalled = True
 
     def run(self) -> None:
-        """Make the node, spin it until ``stop`` is set, and clean up."""
+        """Run the node until ``stop`` is set."""
+        from gdm_motion_seg.ros.node import run_node
         try:
-            node = _make_node(self._args)
-            if not self.stop.is_set():
-                _spin(node, self.stop)
-            self.stop.set()
-            _end(node)
+            run_node(self._args, self.stop)
         except GdmMotionSegError as error:
             self._fail(str(error))
         except MemoryError:
@@ -143,43 +135,3 @@ class _Life:
             return  # errors after a signal do not matter
         self.code = WRONG
         print(f'motion_seg_node: {sentence}', file=sys.stderr)
-
-
-def _make_node(args: list[str] | None) -> 'MotionSegNode':
-    import rclpy
-    from rclpy.signals import SignalHandlerOptions
-
-    from gdm_motion_seg.ros.node import MotionSegNode
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        return MotionSegNode()
-    except BaseException:
-        rclpy.try_shutdown()
-        raise
-
-
-def _spin(node: 'MotionSegNode', stop: threading.Event) -> None:
-    import rclpy
-    from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
-    # As a task: the node answers services while it compiles.
-    executor.create_task(node.autostart)
-    while not stop.is_set() and rclpy.ok():
-        try:
-            executor.spin_once(timeout_sec=0.1)
-        except ExternalShutdownException:
-            break
-        except Exception as error:
-            # An exception in a callback must not end the node.
-            node.get_logger().error(f'a callback failed: {type(error).__name__}: {error}')
-            stop.wait(0.01)  # do not use a whole core if every call fails
-    executor.shutdown(timeout_sec=0.0)
-
-
-def _end(node: 'MotionSegNode') -> None:
-    """Leave the graph and the shared memory, unless a frame does not end in time."""
-    import rclpy
-    if node.end(LET_FINISH_S):
-        node.destroy_node()
-        rclpy.try_shutdown()

@@ -5,13 +5,17 @@
 
 from collections.abc import Callable
 from functools import partial, wraps
+import threading
 import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lifecycle_msgs.msg import Transition as TransitionId
+import rclpy
 from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from std_srvs.srv import Trigger
@@ -34,6 +38,8 @@ from gdm_motion_seg.warm_up import warm_up
 NODE_NAME = 'motion_seg'
 LET_FINISH_S = 1.0
 """Time that a deactivation waits for the frame in progress; after it the frame is abandoned."""
+END_S = 0.5
+"""The same for the end of the process."""
 
 SUCCESS = TransitionCallbackReturn.SUCCESS
 FAILURE = TransitionCallbackReturn.FAILURE
@@ -212,13 +218,6 @@ class MotionSegNode(LifecycleNode):
         self._give_back()
         return SUCCESS
 
-    def end(self, timeout: float) -> bool:
-        """Stop before the process ends; returns False if a frame did not end in time."""
-        finished = self._stop(timeout)
-        if finished:
-            self._give_back()
-        return finished
-
     def destroy_node(self) -> None:
         """Destroy the node with its state machine, which rclpy leaves; it would stay in DDS."""
         super().destroy_node()
@@ -289,6 +288,13 @@ class MotionSegNode(LifecycleNode):
         if self._processor is not None:
             self._processor.reconfigure(config)
 
+    def end(self) -> None:
+        """Leave the graph and the shared memory, unless a frame does not end in time."""
+        if self._stop(END_S):
+            self._give_back()
+            self.destroy_node()
+            rclpy.try_shutdown()
+
     def _stop(self, timeout: float = LET_FINISH_S) -> bool:
         for subscription in self._inputs:
             self.destroy_subscription(subscription)
@@ -315,3 +321,29 @@ class MotionSegNode(LifecycleNode):
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)
+
+
+def run_node(args: list[str] | None, stop: threading.Event) -> None:
+    """Make the node and spin it until ``stop`` is set or ROS is shut down, which sets ``stop``."""
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = MotionSegNode()
+    except BaseException:
+        rclpy.try_shutdown()
+        raise
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    # As a task: the node answers services while it compiles.
+    executor.create_task(node.autostart)
+    while not stop.is_set() and rclpy.ok():
+        try:
+            executor.spin_once(timeout_sec=0.1)
+        except ExternalShutdownException:
+            break
+        except Exception as error:
+            # An exception in a callback must not end the node.
+            node.get_logger().error(f'a callback failed: {type(error).__name__}: {error}')
+            stop.wait(0.01)  # do not use a whole core if every call fails
+    executor.shutdown(timeout_sec=0.0)
+    stop.set()
+    node.end()
