@@ -10,7 +10,7 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry._linalg import median
-from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residuals, refine_flow
+from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residual, refine_flow
 
 FEW = 5
 """Tracks up to which the flow of a body is constant: more determine an affine one."""
@@ -75,10 +75,10 @@ def affine_costs(positions: FloatArray, before: FloatArray, members: IntArray, w
         for _ in range(4):
             refine_flow(h, x, flow, ones, own[:few], 2.0 * scale,
                         AFFINE if few > FEW else CONSTANT)
-        residuals = flow_residuals(h, x, flow)
         for i in range(n):
             if math.isfinite(before[gap, i, 0]):
-                total[i] += min(0.5 * (residuals[i] / scale) ** 2, cap)
+                u, v = flow_residual(h, x[i, 0], x[i, 1], flow[i, 0], flow[i, 1])
+                total[i] += min(0.5 * (u * u + v * v) / (scale * scale), cap)
                 count[i] += 1.0
     for i in range(n):
         total[i] = total[i] / count[i] if count[i] > 0.0 else cap

@@ -39,7 +39,7 @@ def flow_residuals(h: FloatArray, x: FloatArray, flow: FloatArray) -> FloatArray
     residuals = np.empty(len(x))
     for n in range(len(x)):
         rx, ry = flow_residual(h, x[n, 0], x[n, 1], flow[n, 0], flow[n, 1])
-        residuals[n] = math.hypot(rx, ry)
+        residuals[n] = math.sqrt(rx * rx + ry * ry)
     return residuals
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inlined, kernel
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.rigid import (
     copy, entries, epipolar, essential, parallax, refine_rigid)
@@ -142,6 +142,8 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
         for i in sample:
             rx, ry = flow_residual(h, y2[i, 0], y2[i, 1], flow[i, 0], flow[i, 1])
             cost += math.log(1.0 + (rx * rx + ry * ry) / (scale * scale))
+            if cost > best:
+                break
         if cost < best:
             best = cost
             for i in range(8):
@@ -156,40 +158,57 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
     return best_h, residuals
 
 
+@inlined
+def _nats(e: tuple[float, ...], r: tuple[float, ...], t: tuple[float, ...], tracks: RayTracks,
+          variance: FloatArray, n: int) -> tuple[float, float]:
+    """Return the nats by which a track contradicts (R, t), and by which it does (R, -t)."""
+    focal, rays = tracks.focal, tracks.rays
+    x, y, u, v = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
+    p, gx, gy, _, _ = parallax(r, t, x, y, u, v)
+    _, _, _, _, c, q = epipolar(e, x, y, u, v)
+    xx, xy, yy = tracks.covariance[n, 0], tracks.covariance[n, 1], tracks.covariance[n, 2]
+    across = variance[n] + xx * gy * gy - 2.0 * xy * gx * gy + yy * gx * gx
+    along = variance[n] + xx * gx * gx + 2.0 * xy * gx * gy + yy * gy * gy
+    # The Sampson distance is shared by both frames; the displacement has twice its square.
+    off = c * c / q * focal * focal / across
+    behind = min(0.0, tracks.tolerance[n] + p * focal)
+    before = min(0.0, tracks.tolerance[n] - p * focal)
+    return off + 0.5 * behind * behind / along, off + 0.5 * before * before / along
+
+
 @kernel
 def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatArray,
                         members: IntArray) -> FloatArray:
     """Return the nats by which members lie off their epipolar lines, or before they begin."""
-    matrix, nats, focal, rays = np.empty((3, 3)), np.empty(len(members)), tracks.focal, tracks.rays
+    matrix, nats = np.empty((3, 3)), np.empty(len(members))
     essential(motion, matrix)
     e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
     for i in range(len(members)):
-        n = members[i]
-        x, y, u, v = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
-        p, gx, gy, _, _ = parallax(r, t, x, y, u, v)
-        _, _, _, _, c, q = epipolar(e, x, y, u, v)
-        # The Sampson distance is shared by both frames; the displacement has twice its square.
-        distance2 = 2.0 * c * c / q * focal * focal
-        xx, xy, yy = tracks.covariance[n, 0], tracks.covariance[n, 1], tracks.covariance[n, 2]
-        across = variance[n] + xx * gy * gy - 2.0 * xy * gx * gy + yy * gx * gx
-        along = variance[n] + xx * gx * gx + 2.0 * xy * gx * gy + yy * gy * gy
-        behind = min(0.0, p * focal + tracks.tolerance[n])
-        nats[i] = 0.5 * distance2 / across + 0.5 * behind * behind / along
+        nats[i], _ = _nats(e, r, t, tracks, variance, members[i])
     return nats
 
 
 @kernel
-def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float) -> float:
-    """Return the capped contradiction of the members; the sign of t is chosen, in place."""
-    given = opposite = 0.0
-    for sign in range(2):
-        given, opposite = opposite, 0.0
-        for nats in rigid_contradiction(motion, tracks, tracks.strict, members):
-            opposite += min(nats, cap)
-        if sign == 0 or given <= opposite:
-            for i in range(3):
-                motion[3, i] = -motion[3, i]
-    return min(given, opposite)
+def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float,
+                 most: float) -> float:
+    """
+    Return the capped contradiction of the members; the sign of t is chosen, in place.
+
+    The sum ends where it exceeds ``most``: the motion cannot win any more.
+    """
+    matrix, forward, backward = np.empty((3, 3)), 0.0, 0.0
+    essential(motion, matrix)
+    e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
+    for n in members:
+        one, other = _nats(e, r, t, tracks, tracks.strict, n)
+        forward += min(one, cap)
+        backward += min(other, cap)
+        if min(forward, backward) > most:
+            break
+    if backward < forward:
+        for i in range(3):
+            motion[3, i] = -motion[3, i]
+    return min(forward, backward)
 
 
 @kernel
@@ -221,7 +240,7 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
                 motion[3, i] /= norm
             _draw(sample, seven)
             refine_rigid(motion, rays, seven, precision, ones, 0.0, 8)
-        cost = _capped_cost(motion, tracks, sample, cap)
+        cost = _capped_cost(motion, tracks, sample, cap, best)
         if cost < best:
             best = cost
             copy(motion, best_motion)
@@ -234,7 +253,7 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
                 agreeing[count] = i
                 count += 1
         refine_rigid(best_motion, rays, agreeing[:count], precision, weight, BEHIND_WEIGHT, 8)
-    _capped_cost(best_motion, tracks, sample, cap)
+    _capped_cost(best_motion, tracks, sample, cap, np.inf)
     return best_motion
 
 
