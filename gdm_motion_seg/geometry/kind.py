@@ -17,6 +17,7 @@ from enum import Enum
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.embedding import pixel_unit
 from gdm_motion_seg.geometry.fundamental import MIN_POINTS, sampson_distances
@@ -95,7 +96,7 @@ def classify_motion(x1: FloatArray, x2: FloatArray, fundamental: FloatArray,
     noise = noise_scale(epipolar, unit, 1, 7)
     homography = fit_homography(x1, x2, 3.0 * noise)
     transfer = homography_distances(homography, x1, x2)
-    depth = float(np.median(transfer))
+    depth = median(transfer)
     saved = _capped(transfer, noise) - _capped(epipolar, noise)
     price = min(PRICE_OF_DEPTH + PRICE_FOR_FEW / n, HIGHEST_PRICE)
     on_line = min(_thickness(x1), _thickness(x2)) < 2.0 * noise
@@ -108,7 +109,7 @@ def classify_motion(x1: FloatArray, x2: FloatArray, fundamental: FloatArray,
     against = f'against a noise of {noise:.2f} px'
     tolerated = _capped(transfer, noise) + MODEL_TOLERANCE * n + 5.0 * np.log(4.0 * n)
     if _capped(homography_distances(np.eye(3), x1, x2), noise) <= tolerated:
-        flow = float(np.median(np.hypot(*(x2 - x1).T)))
+        flow = median(np.hypot(*(x2 - x1).T))
         return KindDecision(
             MotionKind.NO_PARALLAX,
             f'the points do not move: {flow:.2f} px {against}, and F is arbitrary', noise,

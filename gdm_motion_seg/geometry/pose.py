@@ -11,7 +11,7 @@ import cv2
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
-from gdm_motion_seg.geometry.rigid import refine_rigid, rigid_cost
+from gdm_motion_seg.geometry.rigid import essential, refine_rigid, rigid_cost
 
 STEPS = 15
 """Largest number of steps of the refinement."""
@@ -25,14 +25,15 @@ def rays_of(x: FloatArray, camera_matrix: FloatArray) -> FloatArray:
 
 def paired_rays(x1: FloatArray, x2: FloatArray, camera_matrix: FloatArray) -> FloatArray:
     """Return the rays of both views as (4, N), the form of the compiled fits."""
-    both = (rays_of(x, camera_matrix)[:, :2] for x in (x1, x2))
-    return np.ascontiguousarray(np.hstack(list(both)).T)
+    inverse = np.linalg.inv(camera_matrix)[:2]
+    return np.vstack([inverse[:, :2] @ x.T + inverse[:, 2:] for x in (x1, x2)])
 
 
 def fundamental_of(motion: FloatArray, camera_matrix: FloatArray) -> FloatArray:
     """Return the fundamental matrix K^-T [t]x R K^-1 of a motion, at unit norm."""
-    inverse = np.linalg.inv(camera_matrix)
-    f = inverse.T @ np.cross(np.eye(3), motion[3]) @ motion[:3] @ inverse
+    inverse, e = np.linalg.inv(camera_matrix), np.empty((3, 3))
+    essential(motion, e)
+    f = inverse.T @ e @ inverse
     return np.asarray(f / max(float(np.linalg.norm(f)), 1e-300))
 
 

@@ -91,8 +91,10 @@ class BodySolver:
                  graph: Graph) -> None:
         """Start with the world and wrong matches only."""
         self._window, self._previous, self._graph = window, previous, graph
-        # Ids of the frame before as small numbers; whoever had none has the first.
-        self._id = np.unique(np.maximum(previous, WORLD), return_inverse=True)[1]
+        # Tracks that belonged to a body in the frame before, and its id as a small number.
+        self._belonged = np.flatnonzero(previous >= FIRST_BODY)
+        ids, self._id = np.unique(previous[self._belonged], return_inverse=True)
+        self._n_ids = len(ids)
         self._own_costs: dict[bytes, float] = {}
         self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         self._data = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
@@ -270,14 +272,17 @@ class BodySolver:
 
     def _former(self) -> IntArray:
         """Translate ids of the frame before to the bodies that share most tracks with them."""
-        n_ids = int(self._id.max()) + 1
-        body = np.full(n_ids, NEW)
-        both = (self.labels >= FIRST_BODY) & (self._previous >= FIRST_BODY)
-        votes = np.bincount(self.labels[both] * n_ids + self._id[both],
-                            minlength=len(self._data) * n_ids).reshape(-1, n_ids)
+        now, body = self.labels[self._belonged], np.full(self._n_ids, NEW)
+        inside = now >= FIRST_BODY
+        votes = np.bincount(now[inside] * self._n_ids + self._id[inside],
+                            minlength=len(self._data) * self._n_ids)
+        votes = votes.reshape(len(self._data), self._n_ids)
         voted = np.flatnonzero(votes.any(axis=1))
-        body[votes[voted].argmax(axis=1)] = voted
-        return np.where(self._previous >= FIRST_BODY, body[self._id], self._previous)
+        if len(voted):
+            body[votes[voted].argmax(axis=1)] = voted
+        former: IntArray = self._previous.copy()
+        former[self._belonged] = body[self._id]
+        return former
 
 
 def _flow_cost(window: Window, members: IntArray) -> FloatArray:
