@@ -15,7 +15,7 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.static_world import ray_tracks, refitted_nats
+from gdm_motion_seg.geometry.static_world import ray_tracks, refitted_nats, SAMPLE
 
 STEP = 1.15
 """Factor between the focal lengths that are compared."""
@@ -64,8 +64,10 @@ class FocalLength:
         step = self._steps[0]
         if not 1.0 / RANGE < self._factor * step < RANGE:
             return
+        some = slice(None, None, max(1, len(x1) // SAMPLE))
         present, other = (
-            float(np.minimum(refitted_nats(ray_tracks(x1, x2, covariance, c), pose), CAP).mean())
+            float(np.minimum(refitted_nats(ray_tracks(x1[some], x2[some], covariance[some], c),
+                                           pose), CAP).mean())
             for c in (camera, _scaled(camera, step)))
         self._gain[0] = FORGET * self._gain[0] + present - other
         if self._gain[0] > EVIDENCE:

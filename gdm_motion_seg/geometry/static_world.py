@@ -149,9 +149,10 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
             for i in range(8):
                 best_h[i] = h[i]
     everyone = _all(n)
-    for i in range(6):
-        refine_flow(best_h, y2, flow, weight, everyone, scale * (4.0 if i < 2 else 1.0),
-                    AFFINE if i < 1 else PLANAR)
+    refine_flow(best_h, y2, flow, ones, sample, 4.0 * scale, AFFINE)
+    refine_flow(best_h, y2, flow, ones, sample, 4.0 * scale, PLANAR)
+    for _ in range(4):
+        refine_flow(best_h, y2, flow, weight, everyone, scale, PLANAR)
     residuals = flow_residuals(best_h, y2, flow)
     for i in range(n):
         residuals[i] *= focal
