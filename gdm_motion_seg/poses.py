@@ -14,14 +14,18 @@ import math
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.compilation import kernel
 from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion
+
+ComplexArray = npt.NDArray[np.complex128]
 
 LEAST_POINTS = 8
 """With fewer points the error of a pose cannot be estimated."""
@@ -121,26 +125,47 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
-    # A similarity, fitted robustly: scale and rotation about the centre are one complex factor.
     z1, z2 = (np.ascontiguousarray(x).view(np.complex128)[:, 0] for x in (x1, x2))
-    weight, factor, sigma = np.ones(len(x1)), 1.0 + 0.0j, math.inf
-    for _ in range(ROUNDS):
-        total = weight.sum()
-        p, q = z1 - weight @ z1 / total, z2 - weight @ z2 / total
-        weighted = weight * p.conj()
-        spread = float((weighted @ p).real)
-        if spread < total * LEAST_SPREAD_PX**2:
-            return None
-        factor = complex(weighted @ q) / spread
-        error = q - factor * p
-        error2 = error.real**2 + error.imag**2
-        usual = max(median(error2) / 1.386, 1e-4)
-        sigma = math.sqrt(usual / spread)
-        weight = 1.0 / (1.0 + error2 / (4.0 * usual))
-    growth = abs(factor) - 1.0
+    growth, sigma = _expansion(z1, z2)
     if not growth >= SURE * sigma:
         return None
     return Contact(seconds / growth, seconds * sigma / growth**2)
+
+
+@kernel
+def _expansion(z1: ComplexArray, z2: ComplexArray) -> tuple[float, float]:
+    """
+    Return by what share points expand, and its standard error; infinite if they are too close.
+
+    A similarity is fitted robustly: scale and rotation about the centre are one complex factor.
+    """
+    n, factor, sigma = len(z1), 1.0 + 0.0j, math.inf
+    weight, error2 = np.empty(n), np.empty(n)
+    for i in range(n):
+        weight[i] = 1.0
+    for _ in range(ROUNDS):
+        total, mean1, mean2, spread, product = 0.0, 0.0j, 0.0j, 0.0, 0.0j
+        for i in range(n):
+            total += weight[i]
+            mean1 += weight[i] * z1[i]
+            mean2 += weight[i] * z2[i]
+        mean1 /= total
+        mean2 /= total
+        for i in range(n):
+            p = weight[i] * (z1[i] - mean1).conjugate()
+            spread += (p * (z1[i] - mean1)).real
+            product += p * (z2[i] - mean2)
+        if spread < total * LEAST_SPREAD_PX * LEAST_SPREAD_PX:
+            return 0.0, math.inf
+        factor = product / spread
+        for i in range(n):
+            error = z2[i] - mean2 - factor * (z1[i] - mean1)
+            error2[i] = error.real * error.real + error.imag * error.imag
+        usual = max(median(error2) / 1.386, 1e-4)
+        sigma = math.sqrt(usual / spread)
+        for i in range(n):
+            weight[i] = 1.0 / (1.0 + error2[i] / (4.0 * usual))
+    return abs(factor) - 1.0, sigma
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:

@@ -40,7 +40,7 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     that namespace only. RViz reports two markers with the same ns and id as an error.
     """
     # A pixel outside the domain of the lens model has no ray.
-    placed = np.asarray(np.isfinite(rays + previous_rays).all(axis=1))
+    placed = np.isfinite(rays[:, 0] + previous_rays[:, 0])
     clear = _marker(types, header, '', 0, 0)
     clear.action = types.Marker.DELETEALL
     markers = [clear]

@@ -61,8 +61,9 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
 
 def known_rays(rays: FloatArray) -> FloatArray:
     """Return the rays; zero for pixels outside the domain of the lens model."""
+    x, y, _ = np.abs(rays).T
     # Larger values overflow a float32.
-    return np.where((np.abs(rays) < MAX_RAY).all(axis=1, keepdims=True), rays, 0.0)
+    return np.where(((x < MAX_RAY) & (y < MAX_RAY))[:, None], rays, 0.0)
 
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:

@@ -104,7 +104,7 @@ def nearest_neighbours(x: FloatArray, count: int, reach: float) -> IntArray:
     for i in range(n):
         most = np.inf
         # Cells farther than two away are needed where points are sparse.
-        for around in (2, 3):
+        for around in range(2, 4):
             if most <= (2.0 * side) ** 2:
                 break
             most = reach * reach

@@ -203,7 +203,8 @@ def _mask_region(instances: Instances, body: int, scale: float) -> _Region | Non
 def _tracks_region(canvas: Image, at: npt.NDArray[np.float64], scale: float) -> _Region | None:
     """Return the region around the tracks of a body; gaps up to about 2 REACH_PX are closed."""
     height, width = canvas.shape[:2]
-    at = at[((at > -0.5) & (at < (width - 0.5, height - 0.5))).all(axis=1)]
+    x, y = at.T
+    at = at[(x > -0.5) & (x < width - 0.5) & (y > -0.5) & (y < height - 0.5)]
     if not len(at):
         return None
     side = round(COARSE * max(1.0, scale))
