@@ -133,7 +133,8 @@ def _without_literals(dispatcher: Any) -> None:
 def compiled(**options: Any) -> Callable[[Function], Function]:
     """Return a decorator that compiles a function with numba and caches the code on disk."""
     def decorate(function: Function) -> Function:
-        dispatcher: Any = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+        flags: dict[str, Any] = {'nogil': True, 'no_cfunc_wrapper': True, **options}
+        dispatcher: Any = njit(**flags)(function)
         _without_literals(dispatcher)
         try:
             dispatcher._cache = _TolerantCache(function)

@@ -288,12 +288,13 @@ class MotionSegNode(LifecycleNode):
         if self._processor is not None:
             self._processor.reconfigure(config)
 
-    def end(self) -> None:
-        """Leave the graph and the shared memory, unless a frame does not end in time."""
-        if self._stop(END_S):
+    def end(self, timeout: float = END_S) -> bool:
+        """Leave the graph and the shared memory; False if a frame does not end in time."""
+        finished = self._stop(timeout)
+        if finished:
             self._give_back()
             self.destroy_node()
-            rclpy.try_shutdown()
+        return finished
 
     def _stop(self, timeout: float = LET_FINISH_S) -> bool:
         for subscription in self._inputs:
@@ -346,4 +347,5 @@ def run_node(args: list[str] | None, stop: threading.Event) -> None:
             stop.wait(0.01)  # do not use a whole core if every call fails
     executor.shutdown(timeout_sec=0.0)
     stop.set()
-    node.end()
+    if node.end():
+        rclpy.try_shutdown()

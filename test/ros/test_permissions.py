@@ -41,7 +41,6 @@ def test_the_policy_lists_what_an_active_node_uses():
                 'reply': node.get_service_names_and_types_by_node('motion_seg', '/')}
     finally:
         node.end(10.0)
-        node.destroy_node()
         rclpy.shutdown(context=context)
     policy = documented()
     assert COMPRESSED in policy['subscribe']

@@ -72,8 +72,7 @@ def spinning(session, compiler):
     stop.set()
     thread.join()
     for node in nodes:
-        node.end(10.0)
-        node.destroy_node()
+        assert node.end(10.0)
 
 
 def test_services_parameters_and_diagnostics_answer_while_the_node_compiles(session, spinning,
