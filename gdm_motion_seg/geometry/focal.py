@@ -64,7 +64,7 @@ class FocalLength:
         step = self._steps[0]
         if not 1.0 / RANGE < self._factor * step < RANGE:
             return
-        some = slice(None, None, max(1, len(x1) // SAMPLE))
+        some = np.arange(0, len(x1), max(1, len(x1) // SAMPLE))
         present, other = (
             float(np.minimum(refitted_nats(ray_tracks(x1[some], x2[some], covariance[some], c),
                                            pose), CAP).mean())
