@@ -71,6 +71,7 @@ class FeatureTracker:
         self._grey: GreyImage | None = None
         self._mask: GreyImage | None = None
         self._size = (1, 1)
+        self._scale = np.ones(2)
         self._stamp = 0
         self._index = 0
         self._ids: IntArray = np.empty(0, np.int64)
@@ -115,6 +116,7 @@ class FeatureTracker:
             self._follow(self._grey, small, stamp - self._stamp)
         self._replenish(small)
         self._grey, self._size, self._stamp = small, _size(grey), stamp
+        self._scale = np.array(self._size) / _size(small)
         self._history.add(stamp, self._index, self._points)
         self._index += 1
         return self._window(stamp, fault)
@@ -146,7 +148,7 @@ class FeatureTracker:
             x=self._to_image(self._points[spans]),
             before=np.stack([self._to_image(history.at(r)[spans]) for r in rows]),
             seconds=tuple((stamp - history.stamps[r]) / 1e9 for r in rows),
-            covariance=position_noise(self._grey, self._points[spans]) * self._scale() ** 2,
+            covariance=position_noise(self._grey, self._points[spans]) * self._scale[0] ** 2,
             ids=self._ids[spans], image_size=self._size)
         return TrackedFrame(stamp, history.stamps[row], index - history.indices[row], window,
                             n_tracks=self.n_tracks, epoch=self.epoch)
@@ -159,16 +161,9 @@ class FeatureTracker:
         missing_s = self.config.gap_s - (stamp - self._history.stamps[0]) / 1e9
         return f'waiting for {max(missing_s, 0.0):.2f} s more'
 
-    def _scale(self) -> float:
-        """Return the scale from the tracked image to the full image."""
-        assert self._grey is not None
-        return self._size[0] / _size(self._grey)[0]
-
     def _to_image(self, points: Points) -> npt.NDArray[np.float64]:
         """Convert positions in the tracked image to pixels of the full image."""
-        assert self._grey is not None
-        scale = np.array(self._size) / _size(self._grey)
-        return (points.astype(np.float64) + 0.5) * scale - 0.5
+        return (points.astype(np.float64) + 0.5) * self._scale - 0.5
 
     def _discontinuity(self, grey: GreyImage, stamp: int) -> str:
         """Return why tracking cannot continue from the previous frame; empty if it can."""
