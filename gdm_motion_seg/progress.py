@@ -77,18 +77,16 @@ class Progress:
         return f'{what} ({count}{seconds:.0f} s so far)'
 
     @contextmanager
-    def reported(self, say: Say, note: Say | None = None,
-                 every: float | None = None) -> Iterator[None]:
+    def reported(self, say: Say, note: Say | None = None) -> Iterator[None]:
         """Call ``say`` every few seconds during a wait, and ``note`` with every note."""
-        listener, period = note or say, every or EVERY_S
-        done = threading.Event()
+        listener, done = note or say, threading.Event()
 
         def watch() -> None:
             while not done.is_set():
                 with self._changed:
                     self._changed.wait_for(lambda: bool(self._waits) or done.is_set())
                 # A short wait is not reported.
-                if not done.wait(period) and (text := self.text()):
+                if not done.wait(EVERY_S) and (text := self.text()):
                     say(text)
 
         with self._changed:

@@ -131,7 +131,7 @@ def test_without_any_writable_folder_everything_works_with_one_sentence(tmp_path
                      'each start compiles again']
 
 
-def test_a_long_wait_is_reported_repeatedly_and_a_short_one_is_not():
+def test_a_long_wait_is_reported_repeatedly_and_a_short_one_is_not(monkeypatch):
     this, said, enough = Progress(), [], threading.Event()
 
     def say(sentence):
@@ -139,7 +139,8 @@ def test_a_long_wait_is_reported_repeatedly_and_a_short_one_is_not():
         if len(said) == 3:
             enough.set()
 
-    with this.reported(say, every=0.01):
+    monkeypatch.setattr('gdm_motion_seg.progress.EVERY_S', 0.01)
+    with this.reported(say):
         with this.waiting('compiling'):
             assert enough.wait(20)
     assert all(sentence.startswith('compiling (') for sentence in said)

@@ -61,15 +61,15 @@ ENCODINGS = _encodings()
 """The supported encodings of sensor_msgs/Image."""
 
 
-def decode_image(message: Any, max_pixels: int = MAX_PIXELS, bridge: bool = True) -> ImageArray:
+def decode_image(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
     """
     Convert a sensor_msgs/Image, of ROS 2 or of rosbags, to grey or BGR.
 
-    Images of more than ``max_pixels`` are refused. cv_bridge is used if it is installed, unless
-    ``bridge`` is False; the result is the same.
+    Images of more than ``max_pixels`` are refused. cv_bridge is used if it is installed; the
+    result is the same.
     """
     encoding = _check_layout(message, max_pixels)
-    pixels = pixels_by_cv_bridge(message, encoding) if bridge else None
+    pixels = pixels_by_cv_bridge(message, encoding)
     if pixels is None:
         pixels = _pixels(message, encoding)
     if encoding.to_bgr is not None:
