@@ -21,15 +21,19 @@ from gdm_motion_seg.viz.overlay import draw_overlay
 from gdm_motion_seg.warm_up import warm_up
 from gdm_motion_seg_tools.synth import Renderer, scene_named
 
+def kernels():
+    return {(name, id(value)): value for module in list(sys.modules.values())
+            if module.__name__.startswith('gdm_motion_seg.')
+            for name, value in vars(module).items() if isinstance(value, Dispatcher)}
+
 def signatures():
-    functions = {(name, id(value)): value for module in list(sys.modules.values())
-                 if module.__name__.startswith('gdm_motion_seg.')
-                 for name, value in vars(module).items() if isinstance(value, Dispatcher)}
-    return {(name, str(types)) for (name, _), function in functions.items()
-            for types in function.overloads}
+    return {(name, str(types)) for (name, _), kernel in kernels().items()
+            for types in kernel.overloads}
 
 warm_up(NodeConfig())
 before, bodies = signatures(), 0
+twice = [name for (name, _), kernel in kernels().items() if len(kernel.overloads) > 1]
+assert not twice, f'compiled for several signatures: {twice}'
 pipeline, masks = MotionPipeline(), MotionMasks()
 SIZE = 320, 240
 renderer = Renderer(scene_named(sys.argv[1]), SIZE)

@@ -120,7 +120,9 @@ def _rigid_start(points: FloatArray, focal: float, noise: float) -> FloatArray:
     """Return the F of the rigid motion that fits points best under a usual focal length."""
     n = points.shape[1]
     motion, matrix = np.empty((4, 3)), np.empty((3, 3))
-    fit_rigid(motion, points / focal, np.arange(n), np.full(n, (focal / noise) ** 2), RIGID_CAP)
+    # In C order: each layout of an array is compiled for itself.
+    rays = np.ascontiguousarray(points / focal)
+    fit_rigid(motion, rays, np.arange(n), np.full(n, (focal / noise) ** 2), RIGID_CAP)
     essential(motion, matrix)
     scale = np.array([1.0, 1.0, focal])
     return _unit_norm(matrix * np.outer(scale, scale))
