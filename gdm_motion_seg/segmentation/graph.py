@@ -135,7 +135,9 @@ def nearest_neighbours(x: FloatArray, count: int, reach: float) -> IntArray:
 def _connected(first: IntArray, neighbour: IntArray, alike: Mask, member: Mask) -> IntArray:
     """Return the first member of each member's connected group; -1 for the others."""
     n = len(member)
-    group, stack = np.full(n, -1), np.empty(n, np.int64)
+    group, stack = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        group[i] = -1
     for start in range(n):
         if member[start] and group[start] < 0:
             group[start], stack[0], top = start, start, 1
