@@ -53,19 +53,20 @@ def draw_region(canvas: Image, left: int, top: int, soft: Image, ramp: float, co
         for value in range(256):
             tinted[c, value] = np.uint8(value + tint * (colour[c] - value) + 0.5)
     reach = 0.5 * thickness + 1.5
+    # The values of ``soft`` at that distance from the outline, outside and inside.
+    outer, inner = int(128.5 - reach * 255.0 / ramp), int(127.5 + reach * 255.0 / ramp)
     for v in range(soft.shape[0]):
         for u in range(soft.shape[1]):
-            if soft[v, u] == 0:
-                continue
-            depth = (soft[v, u] - 127.5) * (ramp / 255.0)
-            if depth < -reach:
+            value = int(soft[v, u])
+            if value < outer:
                 continue
             x, y = left + u, top + v
-            if depth > 0.0:
+            if value > 127:
                 for c in range(3):
                     canvas[y, x, c] = tinted[c, canvas[y, x, c]]
-                if depth > reach:
+                if value > inner:
                     continue
+            depth = (value - 127.5) * (ramp / 255.0)
             dark = min(1.0, reach - abs(depth))
             line = min(1.0, max(0.0, reach - 1.0 - abs(depth)))
             for c in range(3):
