@@ -27,8 +27,8 @@ from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
 from gdm_motion_seg.geometry.static_world import ray_tracks, RayTracks
 from gdm_motion_seg.segmentation import constants
-from gdm_motion_seg.segmentation.energy import all_label_costs, labelling_energy, relabel
 from gdm_motion_seg.segmentation.graph import Graph
+from gdm_motion_seg.segmentation.labelling import all_label_costs, labelling_energy, relabel
 from gdm_motion_seg.segmentation.result import FIRST_BODY, NEW, OUTLIER, WORLD
 from gdm_motion_seg.tracking.window import Window
 
@@ -166,7 +166,7 @@ class BodySolver:
 
     def assign(self) -> None:
         """Give every track its cheapest label."""
-        relabel(self._graph, self.labels, self._unary(), constants.SMOOTHNESS, 0.0, LINKED, 5)
+        relabel(self._graph, self.labels, self._unary(), constants.SMOOTHNESS, LINKED, 5)
 
     def merge(self) -> None:
         """Join neighbouring bodies where that lowers J."""

@@ -70,32 +70,28 @@ BODY_PX, BODY_SHARE = 0.6, 0.1
 
 class Weights(NamedTuple):
     """
-    The constants of the energy of a pair, in nats; a point costs 1/2 at one standard deviation.
+    The weights of the energy of a pair, in nats; a point costs 1/2 at one standard deviation.
 
-    A pair has one gap and no past, so its motions must be rigid to be told apart, and pay more.
-    All were chosen together [pairs].
+    The price of an outlier is that of windows. A pair has one gap and no past, so its motions must
+    be rigid to be told apart, and neighbours count more. The others were chosen together [pairs].
     """
 
-    tail: float = 4.7
-    """Cost from which on it grows with its logarithm only: real residuals have heavy tails."""
-    outlier: float = 7.9
-    """Price of an outlier, besides its bonds: 4 standard deviations."""
-    smoothness: float = 6.6
-    """lambda: price of a bond of weight 1 between neighbours with different labels."""
-    coding: float = 0.5
-    """eta: price of a nat of the code of the labels."""
-    dimension: float = 3.9
+    outlier: float = OUTLIER
+    """Price of an outlier, besides its bonds."""
+    dimension: float = 2.8
     """kappa: price of one excess dimension of a point's cluster."""
+    smoothness: float = 4.0
+    """lambda: price of a bond of weight 1 between neighbours with different labels."""
     null: float = 0.71
     """c: share of the dimension of the places that is subtracted: what any split would gain."""
-    motion: float = 78.0
-    """beta: price of a motion."""
-    part: float = 70.0
-    """delta: price of a connected part of a motion: two cars that drive alike are two bodies."""
-    size: float = 0.18
+    motion: float = 30.0
+    """beta: price of a motion, besides that of its size."""
+    size: float = 0.93
     """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
     core: float = 4.5
-    """Cost up to which a point counts in the dimensions: 3 standard deviations."""
+    """Cost beyond which a point does not count in the dimensions: 3 standard deviations."""
+    tail: float = 4.7
+    """Cost from which on it grows with its logarithm only: residuals have heavy tails."""
     share_cap: float = 0.83
     """Most dimensions that a point's share counts while labels are assigned: it is an estimate."""
     most_noise: float = 4.3
@@ -113,26 +109,23 @@ SAMPLE = 8
 """Points of a sample: a few more than five, so that noise does not decide it."""
 SCALES = (12, 25, 60)
 """Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
-BATCHES, FRESH_BATCHES, BATCH = 3, 1, 40
-"""Batches of samples of a search, of those at unexplained points, and samples of a batch."""
+BATCHES, BATCH = 3, 40
+"""Batches of samples of a search, and samples of a batch; one more in each cycle."""
 BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
-COVERS = 40
-"""Random covers of the points by K proposals from which a cold search starts."""
+COVERS, DRAWN = 12, 4
+"""Covers of the points by K proposals from which a search starts: the best of DRAWN times as many.
+Each proposal of a cover is the best of as many."""
 COVERED = (2, 3)
 """Numbers of motions of covers where it is not given; more are added one by one."""
-GOOD_COVER = 0.7
-"""A cover takes only proposals whose gain is at least this share of the best one's."""
-TRIED, SETTLED = 5, 6
-"""Proposals that are tried as a further motion of each partition; trials that descend in full."""
-CYCLES = 2
+TRIED = 5
+"""Proposals that are tried as a further motion of each partition."""
+CYCLES = 3
 """Times that motions are added to all partitions and removed from all."""
 MARGIN = 0.3
 """Nats by which a proposal must beat the present cost of a point to claim it."""
 SAME = 0.7
 """Proposals that share so much of what they claim are tried only once."""
-FAR = 80.0
-"""A trial that lies so many nats above the best partition is not worth a full descent."""
 SEARCHED = 450
 """Points that are searched where there are more than twice as many: half of the time for 1400
 points. Of 300, bodies of a twentieth of the points were missed."""

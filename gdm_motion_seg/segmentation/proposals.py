@@ -4,45 +4,42 @@
 """Proposals for motions: sampled neighbourhoods and clusters of flow."""
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.segmentation.constants import BOND_LEVELS, GOOD_COVER, SAMPLE, SCALES
-from gdm_motion_seg.segmentation.energy import Problem
+from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES, Weights
+from gdm_motion_seg.segmentation.graph import Graph
+from gdm_motion_seg.segmentation.labelling import Blocks
 
 
-def draw_samples(near: IntArray, count: int, centres: IntArray,
+def draw_samples(tree: cKDTree, count: int, centres: IntArray,
                  rng: np.random.Generator) -> IntArray:
     """Draw (count, SAMPLE) indices from the neighbourhoods of given points, at several scales."""
-    n = len(near)
-    samples = np.empty((count, SAMPLE), np.int64)
-    for i, scale in enumerate((*SCALES, n)):
-        rows = np.arange(i, count, len(SCALES) + 1)
-        reach = min(scale, near.shape[1])
-        if scale > near.shape[1]:
-            samples[rows] = rng.integers(n, size=(len(rows), SAMPLE))
-            continue
-        chosen = np.argsort(rng.random((len(rows), reach)), axis=1)
-        chosen = np.resize(chosen, (len(rows), SAMPLE)) if reach < SAMPLE else chosen[:, :SAMPLE]
-        samples[rows] = near[rng.choice(centres, len(rows))[:, None], chosen]
+    samples = rng.integers(tree.n, size=(count, SAMPLE))
+    for i, scale in enumerate(SCALES):
+        rows, reach = slice(i, count, len(SCALES) + 1), min(scale, tree.n)
+        near = tree.query(tree.data[rng.choice(centres, len(samples[rows]))], k=reach)[1]
+        samples[rows] = rng.permuted(near.reshape(-1, reach), axis=1)[:, :SAMPLE]
     return samples
 
 
-def flow_clusters(problem: Problem, smallest: int) -> list[IntArray]:
+def flow_clusters(graph: Graph) -> Blocks:
     """Cut the neighbour graph where the flow differs; return the parts with enough points."""
-    n = problem.rays.shape[1]
+    n = len(graph.first) - 1
     found: dict[bytes, IntArray] = {}
     for level in BOND_LEVELS:
-        part = problem.graph.groups(np.ones(n, np.bool_), level)
+        part = graph.groups(np.ones(n, np.bool_), level)
         counts = np.bincount(part)
-        for i in np.flatnonzero((counts >= smallest) & (counts <= n // 2)):
+        for i in np.flatnonzero((counts >= Weights().smallest) & (counts <= n // 2)):
             members = np.flatnonzero(part == i)
             found.setdefault(members.tobytes(), members)
-    return list(found.values())
+    return Blocks(np.cumsum([0, *map(len, found.values())]),
+                  np.concatenate([np.empty(0, np.int64), *found.values()]))
 
 
 @kernel
-def support(problem: Problem, costs: FloatArray, current: FloatArray,
+def support(graph: Graph, costs: FloatArray, current: FloatArray,
             margin: float) -> FloatArray:
     """
     Sum for each proposal what it gains over the present costs, where neighbours gain with it.
@@ -58,46 +55,41 @@ def support(problem: Problem, costs: FloatArray, current: FloatArray,
         total = 0.0
         for n in range(n_points):
             mean, weight = gain[n], 1.0
-            for e in range(problem.graph.first[n], problem.graph.first[n + 1]):
-                mean += problem.graph.bond[e] * gain[problem.graph.neighbour[e]]
-                weight += problem.graph.bond[e]
+            for e in range(graph.first[n], graph.first[n + 1]):
+                mean += graph.bond[e] * gain[graph.neighbour[e]]
+                weight += graph.bond[e]
             total += max(0.0, mean / weight - margin)
         totals[h] = total
     return totals
 
 
 @kernel
-def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> IntArray:
+def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> tuple[IntArray, FloatArray]:
     """
     Choose k proposals for each row of ``draws``, each of which explains much of what is left.
 
-    ``gains`` (H, N) is what a proposal saves against the price of outliers. A proposal is drawn in
-    proportion to the fourth power of its gain if that is at least GOOD_COVER of the best one's.
+    ``gains`` (H, N) is what a proposal saves against the price of outliers. Of a few proposals
+    that are drawn at random, the one that gains most is taken. Returns the choices (C, k) and what
+    each of them gains in all.
     """
     n_proposals, n_points = gains.shape
-    chosen = np.empty((len(draws), k), np.int64)
-    alone, left = np.empty(n_proposals), np.empty(n_proposals)
-    for h in range(n_proposals):
-        total = 0.0
+    n_covers, few = len(draws), draws.shape[1] // k
+    chosen, totals = np.empty((n_covers, k), np.int64), np.zeros(n_covers)
+    covered = np.empty(n_points)
+    for c in range(n_covers):
         for n in range(n_points):
-            total += max(gains[h, n], 0.0)
-        alone[h] = total
-    for row in range(len(draws)):
-        covered = np.zeros(n_points)
-        for i in range(k):
-            for h in range(n_proposals):
-                total = 0.0
-                if i == 0:
-                    total = alone[h]
-                else:
-                    for n in range(n_points):
-                        total += max(gains[h, n] - covered[n], 0.0)
-                left[h] = total
-            best = left.max()
-            weight = np.where(left >= GOOD_COVER * best, left / max(best, 1e-12), 0.0) ** 4
-            sums = np.cumsum(weight)
-            h = min(np.searchsorted(sums, draws[row, i] * sums[-1]), n_proposals - 1)
-            chosen[row, i] = h
+            covered[n] = 0.0
+        for j in range(k):
+            best, best_gain = 0, -1.0
+            for i in range(few):
+                h = int(draws[c, j * few + i] * n_proposals)
+                gain = 0.0
+                for n in range(n_points):
+                    gain += max(0.0, gains[h, n] - covered[n])
+                if gain > best_gain:
+                    best, best_gain = h, gain
+            chosen[c, j] = best
+            totals[c] += best_gain
             for n in range(n_points):
-                covered[n] = max(covered[n], gains[h, n])
-    return chosen
+                covered[n] = max(covered[n], gains[best, n])
+    return chosen, totals

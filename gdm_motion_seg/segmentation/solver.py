@@ -10,21 +10,21 @@ K - 1. Covers of the points by several proposals at once are tried too: a search
 motion after the other may begin with a mixture.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 import math
 import time
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.geometry.rigid import fit_rigid, fit_rigid_samples, rigid_costs
+from gdm_motion_seg.geometry.rigid import (
+    fit_rigid, fit_rigid_samples, refine_on_inliers, rigid_costs)
 from gdm_motion_seg.segmentation.constants import (
-    BATCH, BATCHES, COVERED, COVERS, CYCLES, FAR, FRESH_BATCHES, MARGIN, SAME, SETTLED, TRIED,
-    Weights)
+    BATCH, BATCHES, COVERED, COVERS, CYCLES, DRAWN, MARGIN, SAME, TRIED, Weights)
 from gdm_motion_seg.segmentation.energy import descend, Problem, prune
-from gdm_motion_seg.segmentation.proposals import (
-    draw_covers, draw_samples, flow_clusters, support)
+from gdm_motion_seg.segmentation.proposals import draw_covers, draw_samples, support
 
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
@@ -81,6 +81,7 @@ class Solver:
         self._n_motions, self._max_motions = n_motions, max_motions
         self._effort, self._deadline = effort, deadline
         self._n = problem.rays.shape[1]
+        self._tree = cKDTree(problem.rays.T)
         self._motions = np.empty((0, 4, 3))
         self._costs = np.empty((0, self._n))
         self._pace = 0.0
@@ -92,9 +93,10 @@ class Solver:
 
     def partition(self) -> Partition:
         """Find the partition of lowest energy."""
-        self._propose_groups(flow_clusters(self._problem, self._weights.smallest))
+        self._propose(self._fitted_blocks())
         self._propose_samples(BATCHES, np.arange(self._n))
         self._offer(self._descended(np.full(self._n, -1), np.empty((0, 4, 3)), 0, 0))
+        self._add_motions()
         for k in sorted({*COVERED, self._n_motions} - {0, 1}):
             self._try(self._covers(k), 1)
         for cycle in range(CYCLES):
@@ -105,16 +107,10 @@ class Solver:
                 break
             unexplained = self._unexplained()
             if cycle < CYCLES - 1 and len(unexplained) >= self._weights.smallest:
-                self._propose_samples(FRESH_BATCHES, unexplained)
-        self._prune()
+                self._propose_samples(1, unexplained)
+        for k in list(self._best):
+            self._polish(k)
         return self.answer
-
-    def _prune(self) -> None:
-        """Remove wrong members of the best partition of every number of motions."""
-        for known in list(self._best.values()):
-            labels = known.labels.copy()
-            if self._in_time() and prune(self._problem, labels, known.costs, self._weights):
-                self._offer(self._descended(labels, known.motions, 0, 0))
 
     @property
     def answer(self) -> Partition:
@@ -158,22 +154,25 @@ class Solver:
             if len(self._motions) and not self._in_time(3.0 * seconds + self._pace):
                 return
             begin = time.perf_counter()
-            samples = draw_samples(p.near, BATCH, centres, self._rng)
-            self._take(fit_rigid_samples(p.rays, p.precision, samples, self._weights.outlier))
+            samples = draw_samples(self._tree, BATCH, centres, self._rng)
+            self._propose(fit_rigid_samples(p.rays, p.precision, samples, self._weights.outlier))
             seconds = time.perf_counter() - begin
 
-    def _propose_groups(self, groups: Sequence[IntArray]) -> None:
-        """Fit motions to sets of points."""
+    def _fitted_blocks(self) -> FloatArray:
+        """Fit a motion to every cluster of like flow."""
         p = self._problem
-        motions = np.empty((len(groups), 4, 3))
-        for motion, members in zip(motions, groups):
-            fit_rigid(motion, p.rays, members, p.precision, self._weights.outlier)
-        self._take(motions)
+        first, points = p.blocks
+        motions = np.empty((len(first) - 1, 4, 3))
+        for motion, begin, end in zip(motions, first, first[1:]):
+            fit_rigid(motion, p.rays, points[begin:end], p.precision, self._weights.outlier)
+        return motions
 
-    def _take(self, motions: FloatArray) -> None:
-        p = self._problem
-        costs = rigid_costs(motions, p.rays, p.precision, np.arange(self._n),
-                            self._weights.outlier)
+    def _propose(self, motions: FloatArray) -> None:
+        """Refine motions on what they explain, and keep them as proposals."""
+        p, cap, everyone = self._problem, self._weights.outlier, np.arange(self._n)
+        costs = rigid_costs(motions, p.rays, p.precision, everyone, cap)
+        refine_on_inliers(motions, p.rays, p.precision, costs, 0.5 * self._weights.core)
+        costs = rigid_costs(motions, p.rays, p.precision, everyone, cap)
         self._motions = np.concatenate([self._motions, motions])
         self._costs = np.concatenate([self._costs, costs])
 
@@ -189,8 +188,8 @@ class Solver:
         return np.flatnonzero(self._present_costs(self.answer) > self._weights.core)
 
     def _add_motions(self) -> None:
-        """Add proposals to the best partition of every number of motions."""
-        k = min(self._best)
+        """Add proposals to the best partitions, from one motion below the answer on."""
+        k = max(0, min(self.answer.n_motions, self._n_motions or self._n) - 1)
         while k in self._best and k < self._most():
             self._try(self._with_proposals(self._best[k]), 1)
             k += 1
@@ -207,7 +206,7 @@ class Solver:
         known, first = self._extended.get(k, (None, 0))
         first = first if known is current else 0
         self._extended[k] = current, len(self._motions)
-        gains = support(self._problem, self._costs[first:], own, MARGIN)
+        gains = support(self._problem.graph, self._costs[first:], own, MARGIN)
         claims: list[FloatArray] = []
         for h in first + np.argsort(-gains, kind='stable'):
             if gains[h - first] <= 0.0 or len(claims) == TRIED:
@@ -220,13 +219,15 @@ class Solver:
                    np.concatenate([current.motions, self._motions[h:h + 1]]))
 
     def _covers(self, k: int) -> Iterator[Trial]:
-        """Cover the points by k random proposals, each of which explains much of what is left."""
-        gains = self._weights.outlier - self._costs
-        draws = self._rng.random((max(1, round(self._effort * COVERS)), k))
-        for chosen in np.unique(np.sort(draw_covers(gains, k, draws), axis=1), axis=0):
-            own = self._costs[chosen]
+        """Cover the points by k proposals, each of which explains much of what is left."""
+        count = max(1, round(self._effort * COVERS))
+        chosen, gains = draw_covers(self._weights.outlier - self._costs, k,
+                                    self._rng.random((DRAWN * count, k * COVERS)))
+        chosen, first = np.unique(np.sort(chosen, axis=1), axis=0, return_index=True)
+        for cover in chosen[np.argsort(-gains[first], kind='stable')[:count]]:
+            own = self._costs[cover]
             labels = np.where(own.min(axis=0) < self._weights.outlier, own.argmin(axis=0), -1)
-            yield labels, self._motions[chosen]
+            yield labels, self._motions[cover]
 
     def _remove_motions(self) -> None:
         """Merge or drop motions of the best partition of every number of motions."""
@@ -243,12 +244,27 @@ class Solver:
             if not self._in_time() and (screened or len(self._best) > 1):
                 break
             screened.append(self._descended(*trial, rounds, rounds))
-        screened.sort(key=lambda c: c.energy)
-        for c in screened[:SETTLED]:
-            if not self._in_time() and len(self._best) > 1:
-                return
-            if c.energy < self._best.get(c.n_motions, c).energy + FAR:
-                self._offer(self._descended(c.labels, c.motions, 4, 1))
+        if screened:
+            best = min(screened, key=lambda c: c.energy)
+            self._offer(best)
+            if self._in_time():
+                self._offer(self._descended(best.labels, best.motions, 4, 1))
+
+    def _polish(self, k: int) -> None:
+        """Fit the motions of the best partition of k motions anew, and remove wrong members."""
+        p, known = self._problem, self._best[k]
+        motions = known.motions.copy()
+        for i, motion in enumerate(motions):
+            fit_rigid(motion, p.rays, np.flatnonzero(known.labels == i), p.precision,
+                      self._weights.outlier)
+        if self._in_time():
+            self._offer(self._descended(known.labels, motions, 1, 0))
+        before = None
+        while self._in_time() and self._best[k] is not before:
+            before = self._best[k]
+            labels = before.labels.copy()
+            if prune(p, labels, before.costs, self._weights):
+                self._offer(self._descended(labels, before.motions, 0, 0))
 
     def _with_one_less(self, current: Partition) -> Iterator[Trial]:
         """Make outliers of each motion, or members of each other one."""

@@ -12,6 +12,7 @@ from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.rigid import fit_rigid
 from gdm_motion_seg.segmentation import energy
 from gdm_motion_seg.segmentation.constants import Weights
+from gdm_motion_seg.segmentation.labelling import Blocks, relabel, relabel_blocks
 from gdm_motion_seg.segmentation.problem import pose_problem
 
 WEIGHTS = Weights()
@@ -113,8 +114,14 @@ def test_pruning_removes_wrong_members_that_mask_each_other(pair, problem, motio
     assert (labels[~wrong] < 0).mean() < 0.05
 
 
-def test_parts_of_a_motion_that_are_not_connected_are_counted():
-    x = np.column_stack([np.r_[np.arange(12.0), 300.0 + np.arange(12.0)], np.tile([0, 3], 12)])
-    problem = pose_problem(Correspondences.from_arrays(x, x + 1.0, (640, 480)))
-    assert energy.count_parts(problem.graph, np.zeros(24, np.int64), 6) == 2
-    assert energy.count_parts(problem.graph, np.repeat([0, -1], 12), 6) == 1
+def test_a_block_of_like_flow_leaves_a_label_that_no_single_point_would_leave():
+    x = np.column_stack([np.arange(24.0), np.zeros(24)])
+    graph = pose_problem(Correspondences.from_arrays(x, x + 1.0, (640, 480))).graph
+    everyone = Blocks(np.array([0, 24]), np.arange(24))
+    unary = np.array([[9.0], [2.0], [1.0]]) * np.ones(24)
+    labels = np.zeros(24, np.int64)
+    relabel(graph, labels, unary, 4.0, 3, 4)
+    assert (labels == 0).all()
+    assert relabel_blocks(graph, everyone, labels, unary, 4.0) == 1
+    assert (labels == 1).all()
+    assert relabel_blocks(graph, everyone, labels, unary, 4.0) == 0

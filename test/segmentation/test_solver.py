@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.constants import Weights
@@ -55,11 +56,11 @@ def test_a_deadline_that_has_passed_still_gives_labels(pair_of):
 
 
 def test_samples_are_drawn_from_the_neighbourhoods_of_the_centres(pair_of):
-    problem = pose(pair_of(2, 0, n_points=150))
-    samples = draw_samples(problem.near, 40, np.array([7]), np.random.default_rng(0))
+    tree = cKDTree(pose(pair_of(2, 0, n_points=150)).rays.T)
+    samples = draw_samples(tree, 40, np.array([7]), np.random.default_rng(0))
     assert samples.shape == (40, SAMPLE)
     local = samples[::4]
-    assert np.isin(local, problem.near[7, :12]).all()
+    assert np.isin(local, tree.query(tree.data[7], k=12)[1]).all()
     assert all(len(np.unique(row)) == SAMPLE for row in local)
 
 
@@ -69,7 +70,8 @@ def test_flow_clusters_are_separated_by_jumps_of_the_flow():
     inside = np.linalg.norm(x1 - 200.0, axis=1) < 60.0
     x2 = x1 + np.where(inside[:, None], [25.0, 0.0], [0.0, 0.0])
     problem = pose_problem(Correspondences.from_arrays(x1, x2, (640, 480)))
-    found = flow_clusters(problem, 6)
+    first, points = flow_clusters(problem.graph)
+    found = np.split(points, first[1:-1])
     assert any(set(members) == set(np.flatnonzero(inside)) for members in found)
 
 
@@ -77,7 +79,7 @@ def test_support_is_larger_for_neighbours_than_for_scattered_points_with_the_sam
     problem = pose(pair_of(1, 0, n_points=200))
     n = len(problem.precision)
     costs = np.full((2, n), 4.0)
-    costs[0, problem.near[0, :15]] = 0.0
+    costs[0, cKDTree(problem.rays.T).query(problem.rays[:, 0], k=15)[1]] = 0.0
     costs[1, ::n // 15] = 0.0
-    gains = support(problem, costs, np.full(n, 4.0), 0.3)
+    gains = support(problem.graph, costs, np.full(n, 4.0), 0.3)
     assert gains[0] > 1.3 * gains[1]

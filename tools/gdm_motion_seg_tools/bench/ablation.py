@@ -50,13 +50,11 @@ VARIANTS = {
     'no dimension': W._replace(dimension=0.0),
     'dimension without null': W._replace(null=0.0, dimension=(1.0 - W.null) * W.dimension),
     'no smoothness': W._replace(smoothness=0.0),
-    'no coding': W._replace(coding=0.0),
     'noise as assumed': W._replace(most_noise=1.0),
     'no price of size': W._replace(size=0.0),
-    'no price of parts': W._replace(part=0.0, motion=W.motion + W.part),
     'no heavy tail': W._replace(tail=1e6),
     'no loose rounds': W._replace(loose=1.0),
-    'no price': W._replace(motion=0.0, part=0.0),
+    'no price': W._replace(motion=0.0, size=0.0),
 }
 """Variants of the energy of a pair, with their weights."""
 STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
