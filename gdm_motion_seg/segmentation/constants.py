@@ -126,6 +126,6 @@ MARGIN = 0.3
 """Nats by which a proposal must beat the present cost of a point to claim it."""
 SAME = 0.7
 """Proposals that share so much of what they claim are tried only once."""
-SEARCHED = 450
-"""Points that are searched where there are more than twice as many: half of the time for 1400
-points. Of 300, bodies of a twentieth of the points were missed."""
+SEARCHED = 330
+"""Points that are searched where there are more than three times as many: half of the time for
+1400 points. Of 300, bodies of a twentieth of the points were missed."""

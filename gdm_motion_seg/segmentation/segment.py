@@ -103,7 +103,7 @@ def _search(c: Correspondences, problem: Problem, config: SegmentationConfig,
     Of many points a part is searched, and all are assigned to the motions that were found.
     """
     n, weights = len(c), Weights()
-    dense = n > 2 * SEARCHED
+    dense = n > 3 * SEARCHED
     some = np.sort(rng.choice(n, SEARCHED, replace=False)) if dense else np.arange(n)
     solver = Solver(pose_problem(c.take(some), camera) if dense else problem, weights, rng,
                     config.n_motions, effort=config.effort,
