@@ -61,6 +61,7 @@ def test_the_notebook_runs_from_top_to_bottom(folder, monkeypatch):
         if cell['cell_type'] == 'code':
             exec(''.join(cell['source']), names)
     assert names['answer'].world is not None
-    assert 'world' in names['answer']._repr_html_() and 'moves' in repr(names['answer'])
+    assert 'world' in names['answer']._repr_html_()
+    assert 'body 1' in repr(names['answer']) and 'move' in repr(names['answer'])
     assert len(names['answer'].to_dataframe()) == len(names['answer'].correspondences)
     assert 0.0 < (names['mask'] > 0).mean() < 0.5

@@ -18,7 +18,7 @@ from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
-MOST_LINES = 9500 + 650
+MOST_LINES = 9500 + 400
 """The goal is 9,500. About 300 of the rest are the part of segmentation/energy.py that only the
 search on single pairs calls."""
 OUTPUTS = {'keypoints': PointCloud2, 'motions': PointCloud2, 'markers': MarkerArray,
