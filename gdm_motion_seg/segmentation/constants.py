@@ -6,7 +6,7 @@ The constants of the segmentation, in one place.
 
 Each has its unit and the reason for its value. The command that chose it stands in brackets:
 [footage] is ``bench footage`` on one half of the KITTI clips and DAVIS sequences, [pairs] are
-``bench hopkins155``, ``adelaide`` and ``kt3dmoseg`` on a random half of their pairs. Evidence is
+``bench hopkins155``, ``adelaide`` and ``kt3dmoseg`` on all of their pairs. Evidence is
 in nats: (residual / noise)^2 / 2. ``bench ablation`` tells what each term is worth. The noise of
 a track is in ``geometry.static_world``.
 """
@@ -115,7 +115,7 @@ BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
 COVERS, DRAWN = 12, 4
 """Covers of the points by K proposals from which a search starts: the best of DRAWN times as many.
-Each proposal of a cover is the best of as many."""
+Each proposal of a cover is the best of COVERS that are drawn at random."""
 COVERED = (2, 3)
 """Numbers of motions of covers where it is not given; more are added one by one."""
 TRIED = 5
