@@ -28,6 +28,9 @@ FIT_CAP = 3.0
 cap, a pose between world and a large body is cheaper than that of the world [footage]."""
 BODY_WEIGHT = 0.01
 """Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
+WEAK = 5.0
+"""Mean nats of a body's tracks below which they vote all the same [footage, and the same played
+backwards, mirrored, and at 0.7 of its size]."""
 WIDER = 1.2
 """If the hull of all bodies exceeds that of the world by so much, a body was taken for the world:
 the world has the largest hull in the image, not the most tracks."""

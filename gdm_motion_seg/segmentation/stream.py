@@ -52,8 +52,8 @@ class StreamSegmenter:
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
-        doubt = self._world.contradiction(window, graph, expected_bodies(tracks['label'], graph),
-                                          camera, seed)
+        doubt = self._world.contradiction(window, graph, expected_bodies(tracks, graph), camera,
+                                          seed)
         doubt = self._smoothed(doubt, tracks, stamp)
         parts = partition(window, doubt, tracks['label'], graph)
         if not world_is_widest(window.x, parts.labels):
@@ -102,16 +102,24 @@ class StreamSegmenter:
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
 
 
-def expected_bodies(previous: IntArray, graph: Graph) -> Mask:
+def expected_bodies(tracks: Tracks, graph: Graph) -> Mask:
     """
     Tell which tracks belonged to a body, or are new and have neighbours of like flow that did.
 
-    The new tracks on a large body are many: they would vote for a world that moves with it.
+    The new tracks on a large body are many: they would vote for a world that moves with it. A body
+    with weak evidence is left out, because it may be a static part of the scene that an error of
+    the world made a body. If it does not vote, the error stays.
     """
+    previous = tracks['label']
     vote = np.where(previous >= FIRST_BODY, 1.0, np.where(previous == WORLD, -1.0, 0.0))
     like = graph.contrast < 1.0
     votes = np.bincount(graph.row[like], vote[graph.neighbour[like]], len(previous))
-    return np.asarray((previous >= FIRST_BODY) | (previous == NEW) & (votes > 0.0))
+    expected = (previous >= FIRST_BODY) | (previous == NEW) & (votes > 0.0)
+    for body in np.unique(previous[previous >= FIRST_BODY]):
+        members = previous == body
+        if tracks['doubt'][members].mean() < constants.WEAK:
+            expected[members] = False
+    return np.asarray(expected)
 
 
 def world_is_widest(x: FloatArray, labels: IntArray) -> bool:

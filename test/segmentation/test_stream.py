@@ -1,0 +1,52 @@
+# Copyright 2026 gdm_motion_seg maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tests of what the past of the tracks tells the estimate of the world."""
+
+import numpy as np
+import pytest
+
+from gdm_motion_seg.segmentation import constants
+from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.naming import TRACK
+from gdm_motion_seg.segmentation.result import NEW, WORLD
+from gdm_motion_seg.segmentation.stream import expected_bodies, world_is_widest
+
+
+def tracks_of(labels, doubt):
+    """Return remembered tracks with labels and evidence."""
+    tracks = np.zeros(len(labels), TRACK)
+    tracks['label'], tracks['doubt'] = labels, doubt
+    return tracks
+
+
+def row_of_points(count):
+    """Return the graph of points in a row that all move alike."""
+    x = np.column_stack([np.arange(count) * 5.0 + 100.0, np.full(count, 200.0)])
+    return image_graph(x, np.ones((count, 2)), 640.0)
+
+
+def test_the_tracks_of_a_body_with_strong_evidence_do_not_vote_for_the_world():
+    expected = expected_bodies(tracks_of([3] * 6, constants.CAP), row_of_points(6))
+    assert expected.all()
+
+
+def test_the_tracks_of_a_body_with_weak_evidence_vote_for_the_world():
+    tracks = tracks_of([3] * 6 + [4] * 6, [constants.WEAK - 1.0] * 6 + [constants.CAP] * 6)
+    expected = expected_bodies(tracks, row_of_points(12))
+    assert expected.tolist() == [False] * 6 + [True] * 6
+
+
+@pytest.mark.parametrize('around, votes', [(5, False), (WORLD, True)])
+def test_a_new_track_votes_as_its_neighbours_do(around, votes):
+    labels = [around] * 3 + [NEW] + [around] * 3
+    expected = expected_bodies(tracks_of(labels, constants.CAP), row_of_points(7))
+    assert expected[3] == (not votes)
+
+
+def test_a_body_that_surrounds_the_world_is_the_widest():
+    corners = np.array([[0.0, 0], [600, 0], [600, 400], [0, 400]])
+    inside = np.array([[200.0, 200], [300, 200], [300, 300], [200, 300]])
+    x = np.vstack([corners, inside])
+    assert world_is_widest(x, np.repeat([WORLD, 1], 4))
+    assert not world_is_widest(x, np.repeat([1, WORLD], 4))
