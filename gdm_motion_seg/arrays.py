@@ -8,3 +8,4 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.body_flow import affine_costs
 from gdm_motion_seg.geometry.camera import Camera
@@ -54,7 +54,8 @@ class Partition:
     """Number of bodies."""
 
 
-def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Graph) -> Partition:
+def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Mask,
+              graph: Graph) -> Partition:
     """
     Label the tracks of a window by minimising J.
 
@@ -66,12 +67,17 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, graph: Grap
         Nats by which each track contradicts the world.
     previous : (N,) array
         Label of each track in the frame before: WORLD, OUTLIER, a body's id, or NEW.
+    evident : (N,) array
+        Tracks of bodies with strong evidence: they start as members, also where they do not
+        contradict the world at present.
     graph : Graph
         Neighbours in the newest image.
 
     """
+    suspicious = doubt > constants.SUSPICIOUS
     solver = BodySolver(window, doubt, previous, graph)
-    solver.propose(graph.groups(doubt > constants.SUSPICIOUS))
+    solver.propose_known(suspicious | evident)
+    solver.propose_groups(suspicious)
     for _ in range(ROUNDS):
         before = solver.labels.copy()
         solver.refit()
@@ -90,15 +96,17 @@ class BodySolver:
     def __init__(self, window: Window, doubt: FloatArray, previous: IntArray,
                  graph: Graph) -> None:
         """Start with the world and wrong matches only."""
-        self._window, self._previous, self._graph = window, previous, graph
-        # Tracks that belonged to a body in the frame before, and its id as a small number.
-        self._belonged = np.flatnonzero(previous >= FIRST_BODY)
-        ids, self._id = np.unique(previous[self._belonged], return_inverse=True)
-        self._n_ids = len(ids)
+        self._window, self._graph = window, graph
         self._own_costs: dict[bytes, float] = {}
-        self._no_body = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
-        self._data = np.stack([np.full(len(doubt), constants.OUTLIER), doubt])
-        self.labels: IntArray = self._no_body.copy()
+        # The label that a track had in the frame before, in the numbers of this minimisation.
+        self._former: IntArray = previous.copy()
+        belonged = previous >= FIRST_BODY
+        ids, number = np.unique(previous[belonged], return_inverse=True)
+        self._former[belonged] = FIRST_BODY + number
+        self.labels: IntArray = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
+        self._data = np.concatenate([np.full((1, len(doubt)), constants.OUTLIER), doubt[None],
+                                     np.zeros((len(ids), len(doubt)))])
+        self._newest = FIRST_BODY + len(ids)
 
     @property
     def _bodies(self) -> range:
@@ -108,35 +116,19 @@ class BodySolver:
         """List the tracks of a body."""
         return np.flatnonzero(self.labels == body)
 
-    def propose(self, group: IntArray) -> None:
-        """
-        Propose a body for every linked group of suspicious tracks that is large enough.
+    def propose_known(self, members: Mask) -> None:
+        """Propose the bodies of the frame before, with some of their tracks."""
+        stays = members & (self._former >= FIRST_BODY)
+        self.labels[stays] = self._former[stays]
 
-        A group that holds several bodies of the frame before is as many proposals: bodies that
-        touch are linked, and merging finds out whether they are one.
-        """
-        count = 0
+    def propose_groups(self, suspicious: Mask) -> None:
+        """Propose a body for every large linked group of suspicious tracks without one."""
+        group = self._graph.groups(suspicious & (self.labels < FIRST_BODY))
         values, counts = np.unique(group[group >= 0], return_counts=True)
-        for value in values[counts >= constants.SMALLEST]:
-            for part in self._known_parts(np.flatnonzero(group == value)):
-                count += 1
-                self.labels[part] = count
-        self._data = np.concatenate([self._data, np.zeros((count, len(group)))])
-        # Tracks that stay with their body do not start as world, where neighbours would hold them.
-        former = self._former()
-        stays = (self.labels == WORLD) & (former >= FIRST_BODY)
-        self.labels[stays] = former[stays]
-
-    def _known_parts(self, members: IntArray) -> list[IntArray]:
-        """Split a group by the bodies of the frame before; new tracks join the largest."""
-        former = self._previous[members]
-        ids, counts = np.unique(former[former >= FIRST_BODY], return_counts=True)
-        large = counts >= constants.SMALLEST
-        ids = ids[large][np.argsort(-counts[large])]
-        if len(ids) < 2:
-            return [members]
-        rest = members[~np.isin(former, ids[1:])]
-        return [rest, *(members[former == i] for i in ids[1:])]
+        large = values[counts >= constants.SMALLEST]
+        for body, value in enumerate(large, start=len(self._data) - 1):
+            self.labels[group == value] = body
+        self._data = np.concatenate([self._data, np.zeros((len(large), len(group)))])
 
     def refit(self) -> None:
         """Fit every body's flow to its tracks."""
@@ -150,10 +142,8 @@ class BodySolver:
         Bodies that touch when they are first seen are one group. Later their ids keep them apart.
         """
         rows: list[FloatArray] = []
-        for body in self._bodies:
+        for body in range(self._newest, len(self._data) - 1):
             members = self._members(body)
-            if self._is_known(members):
-                continue
             unexplained = np.zeros(len(self.labels), np.bool_)
             unexplained[members] = self._explained_cost(members) > constants.CAP / 4.0
             group = self._graph.groups(unexplained)
@@ -178,6 +168,7 @@ class BodySolver:
             one, two, joined = (self._own_cost(members) for members in (own, other, both))
             if joined - one - two < constants.PRICE:
                 self.labels[other] = a
+                self._former[self._former == b] = a
                 self._data[a + 1] = self._flow_cost(both)
 
     def drop(self) -> None:
@@ -193,8 +184,11 @@ class BodySolver:
                 kept.append(body)
             else:
                 self.labels, now = without, energy
-        for new, old in enumerate(kept, start=FIRST_BODY):
-            self.labels[self.labels == old] = new
+        number = np.full(len(self._data), NEW)
+        number[[0, 1, *(body + 1 for body in kept)]] = np.arange(OUTLIER, len(kept) + FIRST_BODY)
+        self.labels, known = number[self.labels + 1], self._former != NEW
+        self._former[known] = number[self._former[known] + 1]
+        self._newest = FIRST_BODY + sum(body < self._newest for body in kept)
         self._data = self._data[[0, 1, *(body + 1 for body in kept)]]
 
     def result(self) -> Partition:
@@ -206,10 +200,10 @@ class BodySolver:
 
     def _unary(self) -> FloatArray:
         """Return the cost of each label for each track, with the price of leaving the former."""
-        former = self._former()
-        known = np.flatnonzero(former >= OUTLIER)
-        unary: FloatArray = self._data + constants.STAY * (former >= OUTLIER)
-        unary[former[known] + 1, known] -= constants.STAY
+        known = np.flatnonzero(self._former != NEW)
+        unary: FloatArray = self._data.copy()
+        unary[:, known] += constants.STAY
+        unary[self._former[known] + 1, known] -= constants.STAY
         return unary
 
     def _energy(self, labels: IntArray, unary: FloatArray) -> float:
@@ -259,30 +253,12 @@ class BodySolver:
                                   WEIGHTS.epsilon, WEIGHTS.null, np.empty(len(members)))
         return constants.DIMENSION * len(members) * excess
 
-    def _is_known(self, members: IntArray) -> bool:
-        """Tell whether some of the tracks belonged to a body in the frame before."""
-        return len(members) > 0 and bool(np.mean(self._previous[members] >= FIRST_BODY) > 0.3)
-
     def _touching(self) -> list[tuple[int, int]]:
         """List the pairs of bodies that are neighbours in the image."""
         a, b = self.labels[self._graph.row], self.labels[self._graph.neighbour]
         touch = (a >= FIRST_BODY) & (b > a)
         return [divmod(pair, len(self._data))
                 for pair in np.unique(a[touch] * len(self._data) + b[touch]).tolist()]
-
-    def _former(self) -> IntArray:
-        """Translate ids of the frame before to the bodies that share most tracks with them."""
-        now, body = self.labels[self._belonged], np.full(self._n_ids, NEW)
-        inside = now >= FIRST_BODY
-        votes = np.bincount(now[inside] * self._n_ids + self._id[inside],
-                            minlength=len(self._data) * self._n_ids)
-        votes = votes.reshape(len(self._data), self._n_ids)
-        voted = np.flatnonzero(votes.any(axis=1))
-        if len(voted):
-            body[votes[voted].argmax(axis=1)] = voted
-        former: IntArray = self._previous.copy()
-        former[self._belonged] = body[self._id]
-        return former
 
 
 def _flow_cost(window: Window, members: IntArray) -> FloatArray:

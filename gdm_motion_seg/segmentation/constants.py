@@ -46,10 +46,11 @@ NEIGHBOURS = 8
 """Neighbours of a track."""
 REACH = 0.08
 """Largest distance of neighbours in a window, as a share of the image width [footage]."""
-LIKE_PX, LIKE_SLOPE, LIKE_SHARE = 2.0, 0.5, 0.05
-"""Neighbours on one body differ in flow by so many pixels, per pixel of distance and of flow."""
-BOND_PX, BOND_SLOPE = 1.5, 0.3
-"""Difference of flow, in pixels and per pixel of distance, at which a bond is 1 / e [pairs]."""
+BOND_PX, BOND_SLOPE, BOND_SHARE = 1.5, 0.3, 0.03
+"""Difference of flow, in pixels, per pixel of distance and of flow, at which a bond is 1 / e
+[pairs]."""
+LIKE = 0.22
+"""Least bond of neighbours on one body: 1.5 times that difference."""
 
 # The energy of a window.
 SUSPICIOUS = 3.0

@@ -1,51 +1,40 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Neighbour graph of tracks, and connected groups of tracks with like flow."""
+"""Neighbour graph of tracks, whose edges are bound where the flow agrees."""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.neighbours import connected, nearest_neighbours, symmetric_rows
 from gdm_motion_seg.segmentation.constants import (
-    BOND_PX, BOND_SLOPE, LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
-
-Mask = npt.NDArray[np.bool_]
-
-CELLS = 64
-"""Cells along each side of the grid in which neighbours are searched; 38 cover the width."""
+    BOND_PX, BOND_SHARE, BOND_SLOPE, LIKE, NEIGHBOURS, REACH)
 
 
 class Graph(NamedTuple):
     """Symmetric neighbour graph in CSR form."""
 
     first: IntArray
-    """(N + 1,) row pointers into ``neighbour``, ``contrast`` and ``bond``."""
+    """(N + 1,) row pointers into ``neighbour`` and ``bond``."""
     neighbour: IntArray
     """(E,) columns: every edge stands in both rows."""
-    contrast: FloatArray
-    """(E,) difference of flow over what one body allows: below 1 the two flows are alike."""
     bond: FloatArray
     """(E,) weight of the edge in the smoothness term: 1 where the flow agrees."""
+    like: float = LIKE
+    """Least bond of neighbours on one body."""
 
     @property
     def row(self) -> IntArray:
         """Return the row of every edge."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
 
-    def groups(self, member: Mask, least_bond: float = 0.0) -> IntArray:
-        """
-        Return the first member of the group of each member that edges of like flow connect, or -1.
-
-        Flow is alike where the contrast is below 1, or where the bond is at least ``least_bond``
-        if that is given.
-        """
-        alike = self.bond >= least_bond if least_bond else self.contrast < 1.0
-        return _connected(self.first, self.neighbour, alike, member)
+    def groups(self, member: Mask, least_bond: float = LIKE) -> IntArray:
+        """Return the first member of each member's group that strong bonds connect, or -1."""
+        return connected(self.first, self.neighbour, self.bond >= least_bond, member)
 
 
 def image_graph(x: FloatArray, flow: FloatArray, width: float) -> Graph:
@@ -55,8 +44,7 @@ def image_graph(x: FloatArray, flow: FloatArray, width: float) -> Graph:
     In the image, not in (x, x'): the neighbours of an occlusion boundary in (x, x') are those that
     move alike, so that a boundary would cost nothing there.
     """
-    near = nearest_neighbours(x, NEIGHBOURS, REACH * width)
-    return neighbour_graph(near, x, flow)
+    return neighbour_graph(nearest_neighbours(x, NEIGHBOURS, REACH * width), x, flow)
 
 
 def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
@@ -71,135 +59,24 @@ def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
         Positions and flow, in pixels.
 
     """
-    first, b = symmetric_rows(np.ascontiguousarray(near, np.int64))
+    first, neighbour = symmetric_rows(np.ascontiguousarray(near, np.int64))
     # Constants of other modules are handed in: a kernel keeps those that it was compiled with.
-    return Graph(first, b, *edge_weights(first, b, np.hstack([x, flow]),
-                                         (LIKE_PX, LIKE_SLOPE, LIKE_SHARE),
-                                         (BOND_PX, BOND_SLOPE)))
+    return Graph(first, neighbour, flow_bonds(first, neighbour, np.hstack([x, flow]),
+                                              (BOND_PX, BOND_SLOPE, BOND_SHARE)))
 
 
 @kernel
-def nearest_neighbours(x: FloatArray, count: int, reach: float) -> IntArray:
-    """
-    List the nearest points of each within reach, the nearest first; N stands for none.
-
-    Points are sorted into square cells: this takes a third of the time of a tree.
-    """
-    n, side = len(x), reach / 3.0
-    first, end = np.zeros(CELLS * CELLS + 1, np.int64), np.zeros(CELLS * CELLS + 1, np.int64)
-    cell, order, sorted_x = np.empty((n, 2), np.int64), np.empty(n, np.int64), np.empty((n, 2))
-    for i in range(n):
-        for k in range(2):
-            cell[i, k] = min(max(int(x[i, k] / side), 0), CELLS - 1)
-        first[cell[i, 1] * CELLS + cell[i, 0] + 1] += 1
-    for c in range(CELLS * CELLS):
-        first[c + 1] += first[c]
-        end[c + 1] = first[c + 1]
-    for i in range(n):
-        c = cell[i, 1] * CELLS + cell[i, 0]
-        order[end[c]], sorted_x[end[c], 0], sorted_x[end[c], 1] = i, x[i, 0], x[i, 1]
-        end[c] += 1
-    near, mine = np.empty((n, count), np.int64), np.empty(count, np.int64)
-    squared = np.empty(count)
-    for i in range(n):
-        most = np.inf
-        # Cells farther than two away are needed where points are sparse.
-        for around in range(2, 4):
-            if most <= (2.0 * side) ** 2:
-                break
-            most = reach * reach
-            for c in range(count):
-                mine[c], squared[c] = n, most
-            left, right = max(cell[i, 0] - around, 0), min(cell[i, 0] + around + 1, CELLS)
-            for k in range(2 * around + 1):
-                # The rows of cells from the nearest to the farthest.
-                row = cell[i, 1] + ((k + 1) // 2 if k % 2 else -(k // 2))
-                if not 0 <= row < CELLS:
-                    continue
-                for a in range(first[row * CELLS + left], first[row * CELLS + right]):
-                    dx, dy = x[i, 0] - sorted_x[a, 0], x[i, 1] - sorted_x[a, 1]
-                    d = dx * dx + dy * dy
-                    if d < most and order[a] != i:
-                        c = count - 1
-                        while c > 0 and squared[c - 1] > d:
-                            mine[c], squared[c] = mine[c - 1], squared[c - 1]
-                            c -= 1
-                        mine[c], squared[c] = order[a], d
-                        most = squared[count - 1]
-        for c in range(count):
-            near[i, c] = mine[c]
-    return near
-
-
-@kernel
-def _connected(first: IntArray, neighbour: IntArray, alike: Mask, member: Mask) -> IntArray:
-    """Return the first member of each member's connected group; -1 for the others."""
-    n = len(member)
-    group, stack = np.empty(n, np.int64), np.empty(n, np.int64)
-    for i in range(n):
-        group[i] = -1
-    for start in range(n):
-        if member[start] and group[start] < 0:
-            group[start], stack[0], top = start, start, 1
-            while top > 0:
-                top -= 1
-                i = stack[top]
-                for e in range(first[i], first[i + 1]):
-                    j = neighbour[e]
-                    if alike[e] and member[j] and group[j] < 0:
-                        group[j], stack[top] = start, j
-                        top += 1
-    return group
-
-
-@kernel
-def edge_weights(first: IntArray, neighbour: IntArray, points: FloatArray,
-                 like: tuple[float, float, float],
-                 bond: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
-    """Return the contrast and the bond of every edge; ``points`` (N, 4) are x, y and flow."""
-    contrasts, bonds = np.empty(len(neighbour)), np.empty(len(neighbour))
+def flow_bonds(first: IntArray, neighbour: IntArray, points: FloatArray,
+               scale: tuple[float, float, float]) -> FloatArray:
+    """Return the bond of every edge; ``points`` (N, 4) are x, y and flow."""
+    bonds = np.empty(len(neighbour))
     for i in range(len(first) - 1):
         for e in range(first[i], first[i + 1]):
             j = neighbour[e]
             dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
             du, dv = points[i, 2] - points[j, 2], points[i, 3] - points[j, 3]
             su, sv = points[i, 2] + points[j, 2], points[i, 3] + points[j, 3]
-            distance, difference = math.sqrt(dx * dx + dy * dy), math.sqrt(du * du + dv * dv)
-            speed = 0.5 * math.sqrt(su * su + sv * sv)
-            contrasts[e] = difference / (like[0] + like[1] * distance + like[2] * speed)
-            bonds[e] = math.exp(-difference / (bond[0] + bond[1] * distance))
-    return contrasts, bonds
-
-
-@kernel
-def symmetric_rows(near: IntArray) -> tuple[IntArray, IntArray]:
-    """
-    Return the CSR form of a symmetric graph: an edge is there if one end names the other.
-
-    By hand, because scipy takes 1 ms of every frame for it.
-    """
-    n, most = near.shape
-    first, named = np.zeros(n + 1, np.int64), np.zeros((n, most), np.bool_)
-    for i in range(n):
-        for c in range(most):
-            j = near[i, c]
-            if j < n and j != i:
-                mutual = False
-                for other in near[j]:
-                    mutual = mutual or other == i
-                # An edge that both ends name is taken once.
-                if j > i or not mutual:
-                    named[i, c] = True
-                    first[i + 1] += 1
-                    first[j + 1] += 1
-    for i in range(n):
-        first[i + 1] += first[i]
-    end, neighbour = first.copy(), np.empty(first[n], np.int64)
-    for i in range(n):
-        for c in range(most):
-            if named[i, c]:
-                j = near[i, c]
-                neighbour[end[i]], neighbour[end[j]] = j, i
-                end[i] += 1
-                end[j] += 1
-    return first, neighbour
+            distance, speed = math.sqrt(dx * dx + dy * dy), 0.5 * math.sqrt(su * su + sv * sv)
+            bonds[e] = math.exp(-math.sqrt(du * du + dv * dv)
+                                / (scale[0] + scale[1] * distance + scale[2] * speed))
+    return bonds

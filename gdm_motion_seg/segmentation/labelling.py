@@ -47,7 +47,7 @@ def label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: f
         row = labels[graph.neighbour[e]] + 1
         if row > 0:
             costs[row] -= smoothness * graph.bond[e]
-            if costs[row] > 0.5 * UNLINKED and graph.contrast[e] < 1.0:
+            if costs[row] > 0.5 * UNLINKED and graph.bond[e] >= graph.like:
                 costs[row] -= UNLINKED
 
 

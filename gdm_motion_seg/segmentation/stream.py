@@ -8,13 +8,13 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.focal import FocalLength
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.config import SegmentationConfig
-from gdm_motion_seg.segmentation.graph import Graph, image_graph, Mask
+from gdm_motion_seg.segmentation.graph import Graph, image_graph
 from gdm_motion_seg.segmentation.motions import estimate_motions
 from gdm_motion_seg.segmentation.naming import Names, Tracks
 from gdm_motion_seg.segmentation.result import (
@@ -52,16 +52,17 @@ class StreamSegmenter:
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         seed = self._seed + self._windows
-        doubt = self._world.contradiction(window, graph, expected_bodies(tracks, graph), camera,
-                                          seed)
+        evident = evident_bodies(tracks)
+        doubt = self._world.contradiction(
+            window, graph, evident | joins_body(tracks['label'], graph), camera, seed)
         doubt = self._smoothed(doubt, tracks, stamp)
-        parts = partition(window, doubt, tracks['label'], graph)
+        parts = partition(window, doubt, tracks['label'], evident, graph)
         if not world_is_widest(window.x, parts.labels):
             # A large body was taken for the world: start again from the tracks around it.
             self._world.reset()
             doubt = self._world.contradiction(window, graph, parts.labels == WORLD, camera, seed)
             tracks['label'] = NEW
-            parts = partition(window, doubt, tracks['label'], graph)
+            parts = partition(window, doubt, tracks['label'], evident & False, graph)
         if camera.is_guess and (pose := self._world.pose) is not None:
             static = parts.labels == WORLD
             self._focal.learn(window.before[0][static], window.x[static],
@@ -102,24 +103,29 @@ class StreamSegmenter:
         return np.where(np.isfinite(before), old * before + (1.0 - old) * doubt, doubt)
 
 
-def expected_bodies(tracks: Tracks, graph: Graph) -> Mask:
+def evident_bodies(tracks: Tracks) -> Mask:
     """
-    Tell which tracks belonged to a body, or are new and have neighbours of like flow that did.
+    Tell which tracks belonged to a body with strong evidence.
 
-    The new tracks on a large body are many: they would vote for a world that moves with it. A body
-    with weak evidence is left out, because it may be a static part of the scene that an error of
-    the world made a body. If it does not vote, the error stays.
+    A body with weak evidence may be a static part of the scene that an error of the world made a
+    body. So its tracks vote for the world: if they did not, the error would stay.
     """
-    previous = tracks['label']
+    label: IntArray = np.maximum(tracks['label'], WORLD)
+    counts = np.maximum(np.bincount(label), 1)
+    mean = np.bincount(label, np.nan_to_num(tracks['doubt'])) / counts
+    return np.asarray((label >= FIRST_BODY) & (mean[label] >= constants.WEAK))
+
+
+def joins_body(previous: IntArray, graph: Graph) -> Mask:
+    """
+    Tell which tracks are new and have neighbours of like flow that belonged to a body.
+
+    The new tracks on a large body are many: they would vote for a world that moves with it.
+    """
     vote = np.where(previous >= FIRST_BODY, 1.0, np.where(previous == WORLD, -1.0, 0.0))
-    like = graph.contrast < 1.0
+    like = graph.bond >= graph.like
     votes = np.bincount(graph.row[like], vote[graph.neighbour[like]], len(previous))
-    expected = (previous >= FIRST_BODY) | (previous == NEW) & (votes > 0.0)
-    for body in np.unique(previous[previous >= FIRST_BODY]):
-        members = previous == body
-        if tracks['doubt'][members].mean() < constants.WEAK:
-            expected[members] = False
-    return np.asarray(expected)
+    return np.asarray((previous == NEW) & (votes > 0.0))
 
 
 def world_is_widest(x: FloatArray, labels: IntArray) -> bool:

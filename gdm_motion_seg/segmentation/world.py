@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.static_world import (
     fit_rigid_world, fit_smooth_world, ray_tracks, RayTracks, rigid_contradiction)
 from gdm_motion_seg.segmentation.constants import (
     BODY_WEIGHT, CAP, CELLS, DEPTH_GAIN, FEWEST, FIT_CAP, NEAR_GROUND, RELIEF, SMALLEST,
     SUSPICIOUS)
-from gdm_motion_seg.segmentation.graph import Graph, Mask
+from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.tracking.window import Window
 
 LOW = 0.85
