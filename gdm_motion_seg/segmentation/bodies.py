@@ -34,8 +34,8 @@ from gdm_motion_seg.tracking.window import Window
 
 WEIGHTS = constants.Weights()
 """Of a pair: windows share the definition of the excess dimension."""
-ROUNDS = 3
-"""Rounds of refitting, assigning and dropping: the labels settle in two."""
+ROUNDS = 2
+"""Rounds of refitting, assigning and dropping, in which the labels settle."""
 RIGID_LEAST = 12
 """Tracks from which on a body may be modelled as rigid: each of them has a free depth."""
 LINKED = FIRST_BODY + 1
@@ -54,8 +54,8 @@ class Partition:
     """Number of bodies."""
 
 
-def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Mask,
-              graph: Graph) -> Partition:
+def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Mask, graph: Graph,
+              camera: Camera) -> Partition:
     """
     Label the tracks of a window by minimising J.
 
@@ -72,10 +72,12 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
         contradict the world at present.
     graph : Graph
         Neighbours in the newest image.
+    camera : Camera
+        Known, or guessed from the image size.
 
     """
     suspicious = doubt > constants.SUSPICIOUS
-    solver = BodySolver(window, doubt, previous, graph)
+    solver = BodySolver(window, doubt, previous, graph, camera)
     solver.propose_known(suspicious | evident)
     solver.propose_groups(suspicious)
     for _ in range(ROUNDS):
@@ -93,10 +95,10 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
 class BodySolver:
     """The state of one minimisation."""
 
-    def __init__(self, window: Window, doubt: FloatArray, previous: IntArray,
-                 graph: Graph) -> None:
+    def __init__(self, window: Window, doubt: FloatArray, previous: IntArray, graph: Graph,
+                 camera: Camera) -> None:
         """Start with the world and wrong matches only."""
-        self._window, self._graph = window, graph
+        self._window, self._graph, self._camera = window, graph, camera
         self._own_costs: dict[bytes, float] = {}
         # The label that a track had in the frame before, in the numbers of this minimisation.
         self._former: IntArray = previous.copy()
@@ -217,8 +219,7 @@ class BodySolver:
     @cached_property
     def _tracks(self) -> RayTracks:
         window = self._window
-        return ray_tracks(window.before[0], window.x, window.covariance,
-                          Camera.guess(window.image_size))
+        return ray_tracks(window.before[0], window.x, window.covariance, self._camera)
 
     def _explained_cost(self, members: IntArray) -> FloatArray:
         """

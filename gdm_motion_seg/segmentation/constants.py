@@ -31,9 +31,6 @@ BODY_WEIGHT = 0.01
 WEAK = 5.0
 """Mean nats of a body's tracks below which they vote all the same [footage, and the same played
 backwards, mirrored, and at 0.7 of its size]."""
-WIDER = 1.2
-"""If the hull of all bodies exceeds that of the world by so much, a body was taken for the world:
-the world has the largest hull in the image, not the most tracks."""
 CELLS = 12
 """Cells along the longer side in which the weights of tracks are balanced."""
 FEWEST = 30
@@ -64,7 +61,7 @@ STAY = 1.0
 """Nats of a track that leaves the label of the frame before [footage]."""
 PRICE = 40.0
 """Nats of a body [footage]."""
-DIMENSION = 2.0
+DIMENSION = 1.0
 """Nats per track and unit of its body's excess dimension [ablation]."""
 SMALLEST = 5
 """Tracks of a body: fewer do not determine its flow."""

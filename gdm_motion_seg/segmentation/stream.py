@@ -31,7 +31,6 @@ class StreamSegmenter:
         self.config = config or SegmentationConfig()
         """Settings; they may change between two windows."""
         self._seed = seed
-        self._windows = 0
         self._last_stamp = 0
         self._world = WorldEstimator()
         self._names = Names()
@@ -39,30 +38,22 @@ class StreamSegmenter:
 
     def reset(self) -> None:
         """Forget the past; ids that were given are not given again."""
-        self._windows = 0
         self._world.reset()
         self._names.reset()
 
     def segment(self, window: Window, stamp: int, camera: Camera) -> MotionSegmentation:
         """Label the tracks of a window and estimate the motions of its pair."""
-        self._windows += 1
         if self.config.n_motions or self.config.method != 'gdm':
             return self._segment_pair(window, stamp, camera)
         camera = self._focal.applied_to(camera)
         tracks = self._names.recall(window.ids)
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
-        seed = self._seed + self._windows
         evident = evident_bodies(tracks)
         doubt = self._world.contradiction(
-            window, graph, evident | joins_body(tracks['label'], graph), camera, seed)
+            window, graph, evident | joins_body(tracks['label'], graph), camera,
+            self._seed_at(stamp))
         doubt = self._smoothed(doubt, tracks, stamp)
-        parts = partition(window, doubt, tracks['label'], evident, graph)
-        if not world_is_widest(window.x, parts.labels):
-            # A large body was taken for the world: start again from the tracks around it.
-            self._world.reset()
-            doubt = self._world.contradiction(window, graph, parts.labels == WORLD, camera, seed)
-            tracks['label'] = NEW
-            parts = partition(window, doubt, tracks['label'], evident & False, graph)
+        parts = partition(window, doubt, tracks['label'], evident, graph, camera)
         if camera.is_guess and (pose := self._world.pose) is not None:
             static = parts.labels == WORLD
             self._focal.learn(window.before[0][static], window.x[static],
@@ -72,11 +63,15 @@ class StreamSegmenter:
         return estimate_motions(window.pair, labels, moving, self._world.pair, camera,
                                 self._names.since)
 
+    def _seed_at(self, stamp: int) -> int:
+        """Return the seed of a frame, which does not depend on where the stream began."""
+        return (self._seed + stamp // 1000) % 2 ** 32
+
     def _segment_pair(self, window: Window, stamp: int, camera: Camera) -> MotionSegmentation:
         """Segment the pair alone: with a given number of motions, or by a method of the paper."""
         # Imported here: without these settings the search on single pairs is not needed.
         from gdm_motion_seg.segmentation.segment import segment_correspondences
-        answer = segment_correspondences(window.pair, self.config, self._seed + self._windows,
+        answer = segment_correspondences(window.pair, self.config, self._seed_at(stamp),
                                          camera=camera)
         if not answer.motions:
             return replace(answer, moving=np.zeros(len(window)))
@@ -126,15 +121,6 @@ def joins_body(previous: IntArray, graph: Graph) -> Mask:
     like = graph.bond >= graph.like
     votes = np.bincount(graph.row[like], vote[graph.neighbour[like]], len(previous))
     return np.asarray((previous == NEW) & (votes > 0.0))
-
-
-def world_is_widest(x: FloatArray, labels: IntArray) -> bool:
-    """
-    Tell whether the world extends as far over the image as all bodies together.
-
-    Around a large body that was taken for the world, the world is several bodies.
-    """
-    return hull_area(x[labels >= FIRST_BODY]) <= constants.WIDER * hull_area(x[labels == WORLD])
 
 
 def hull_area(points: FloatArray) -> float:
