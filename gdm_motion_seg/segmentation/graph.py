@@ -75,8 +75,10 @@ def flow_bonds(first: IntArray, neighbour: IntArray, points: FloatArray,
             j = neighbour[e]
             dx, dy = points[i, 0] - points[j, 0], points[i, 1] - points[j, 1]
             du, dv = points[i, 2] - points[j, 2], points[i, 3] - points[j, 3]
-            su, sv = points[i, 2] + points[j, 2], points[i, 3] + points[j, 3]
-            distance, speed = math.sqrt(dx * dx + dy * dy), 0.5 * math.sqrt(su * su + sv * sv)
+            # The slower of both: a wrong match is fast, and binds nobody.
+            speed = math.sqrt(min(points[i, 2] ** 2 + points[i, 3] ** 2,
+                                  points[j, 2] ** 2 + points[j, 3] ** 2))
+            distance = math.sqrt(dx * dx + dy * dy)
             bonds[e] = math.exp(-math.sqrt(du * du + dv * dv)
                                 / (scale[0] + scale[1] * distance + scale[2] * speed))
     return bonds

@@ -100,15 +100,17 @@ class StreamSegmenter:
 
 def evident_bodies(tracks: Tracks) -> Mask:
     """
-    Tell which tracks belonged to a body with strong evidence.
+    Tell which tracks belonged to a body with strong evidence, or to a large one.
 
     A body with weak evidence may be a static part of the scene that an error of the world made a
-    body. So its tracks vote for the world: if they did not, the error would stay.
+    body. So its tracks vote for the world: if they did not, the error would stay. The tracks of a
+    large body do not, because they could outvote the world.
     """
     label: IntArray = np.maximum(tracks['label'], WORLD)
     counts = np.maximum(np.bincount(label), 1)
     mean = np.bincount(label, np.nan_to_num(tracks['doubt'])) / counts
-    return np.asarray((label >= FIRST_BODY) & (mean[label] >= constants.WEAK))
+    kept = (mean >= constants.WEAK) | (counts >= constants.LARGE * len(label))
+    return np.asarray((label >= FIRST_BODY) & kept[label])
 
 
 def joins_body(previous: IntArray, graph: Graph) -> Mask:

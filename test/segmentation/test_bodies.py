@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from windows import patch_points, window_of, world_points
 
+from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.segmentation.bodies import partition
 from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.result import NEW, OUTLIER, WORLD
@@ -15,7 +16,8 @@ FORWARD, UP, DOWN = (0.0, 0.0, -1.0), (0.0, -1.5, -1.0), (0.0, 1.5, -1.0)
 def parts_of(window, doubt, previous=None):
     graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
     before = np.full(len(window), NEW) if previous is None else previous
-    return partition(window, doubt, before, graph)
+    return partition(window, doubt, before, before > WORLD, graph,
+                     Camera.guess(window.image_size))
 
 
 def scene(rng, *patches, n_world=400):

@@ -9,15 +9,16 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
+from gdm_motion_seg.geometry.neighbours import nearest_neighbours
 from gdm_motion_seg.segmentation.constants import (
-    LIKE_PX, LIKE_SHARE, LIKE_SLOPE, NEIGHBOURS, REACH)
-from gdm_motion_seg.segmentation.graph import image_graph, nearest_neighbours
+    BOND_PX, BOND_SHARE, BOND_SLOPE, LIKE, NEIGHBOURS, REACH)
+from gdm_motion_seg.segmentation.graph import image_graph
 
 WIDTH = 640.0
 
 
 def plain_edges(x, flow):
-    """Return the edges (a, b), where b is a neighbour of a, and their contrasts, sorted."""
+    """Return the edges (a, b), where b is a neighbour of a, and their bonds, sorted."""
     n = len(x)
     distance, near = cKDTree(x).query(x, k=min(NEIGHBOURS + 1, n),
                                       distance_upper_bound=REACH * WIDTH)
@@ -29,8 +30,8 @@ def plain_edges(x, flow):
     _, once = np.unique(key, return_index=True)
     a, b = one[once], other[once]
     difference = np.linalg.norm(flow[a] - flow[b], axis=1)
-    speed = np.linalg.norm(flow[a] + flow[b], axis=1) / 2.0
-    return a, b, difference / (LIKE_PX + LIKE_SLOPE * distance[once] + LIKE_SHARE * speed)
+    speed = np.minimum(*np.linalg.norm([flow[a], flow[b]], axis=2))
+    return a, b, np.exp(-difference / (BOND_PX + BOND_SLOPE * distance[once] + BOND_SHARE * speed))
 
 
 def scattered(n, seed, whole=False):
@@ -53,22 +54,21 @@ def test_the_neighbours_are_as_near_as_those_of_a_tree_where_distances_are_equal
 @pytest.mark.parametrize('n', [30, 400])
 def test_the_graph_has_the_edges_of_a_simple_one_in_both_directions(n):
     x, flow = scattered(n, n)
-    graph, (a, b, contrast) = image_graph(x, flow, WIDTH), plain_edges(x, flow)
+    graph, (a, b, bond) = image_graph(x, flow, WIDTH), plain_edges(x, flow)
     start, end = np.concatenate([a, b]), np.concatenate([b, a])
     order = np.lexsort((end, start))
     np.testing.assert_array_equal(graph.first, np.searchsorted(start[order], np.arange(n + 1)))
     found = np.lexsort((graph.neighbour, graph.row))
     np.testing.assert_array_equal(graph.neighbour[found], end[order])
-    np.testing.assert_allclose(graph.contrast[found],
-                               np.concatenate([contrast, contrast])[order])
+    np.testing.assert_allclose(graph.bond[found], np.concatenate([bond, bond])[order])
 
 
 def test_groups_are_the_connected_components_of_members_with_like_flow():
     x, flow = scattered(300, 1)
     graph = image_graph(x, 0.3 * flow, WIDTH)
     member = np.random.default_rng(2).uniform(size=300) < 0.6
-    a, b, contrast = plain_edges(x, 0.3 * flow)
-    link = member[a] & member[b] & (contrast < 1.0)
+    a, b, bond = plain_edges(x, 0.3 * flow)
+    link = member[a] & member[b] & (bond >= LIKE)
     links = csr_array((np.ones(link.sum()), (a[link], b[link])), shape=(300, 300))
     _, expected = connected_components(links, directed=False)
     group = graph.groups(member)

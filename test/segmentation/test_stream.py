@@ -9,8 +9,8 @@ import pytest
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.naming import TRACK
-from gdm_motion_seg.segmentation.result import NEW, WORLD
-from gdm_motion_seg.segmentation.stream import expected_bodies, world_is_widest
+from gdm_motion_seg.segmentation.result import NEW, OUTLIER, WORLD
+from gdm_motion_seg.segmentation.stream import evident_bodies, joins_body
 
 
 def tracks_of(labels, doubt):
@@ -26,27 +26,23 @@ def row_of_points(count):
     return image_graph(x, np.ones((count, 2)), 640.0)
 
 
-def test_the_tracks_of_a_body_with_strong_evidence_do_not_vote_for_the_world():
-    expected = expected_bodies(tracks_of([3] * 6, constants.CAP), row_of_points(6))
-    assert expected.all()
+def test_a_body_with_strong_evidence_does_not_vote_for_the_world_and_one_with_weak_evidence_does():
+    tracks = tracks_of([WORLD] * 50 + [3] * 6 + [4] * 6,
+                       [0.0] * 50 + [constants.WEAK - 1.0] * 6 + [constants.CAP] * 6)
+    assert evident_bodies(tracks).tolist() == [False] * 56 + [True] * 6
 
 
-def test_the_tracks_of_a_body_with_weak_evidence_vote_for_the_world():
-    tracks = tracks_of([3] * 6 + [4] * 6, [constants.WEAK - 1.0] * 6 + [constants.CAP] * 6)
-    expected = expected_bodies(tracks, row_of_points(12))
-    assert expected.tolist() == [False] * 6 + [True] * 6
+def test_a_large_body_does_not_vote_however_weak_its_evidence():
+    tracks = tracks_of([WORLD] * 50 + [3] * 30, [0.0] * 50 + [constants.WEAK - 3.0] * 30)
+    assert evident_bodies(tracks).tolist() == [False] * 50 + [True] * 30
+
+
+def test_neither_the_world_nor_wrong_matches_nor_new_tracks_are_bodies():
+    tracks = tracks_of([WORLD, OUTLIER, NEW], [constants.CAP, constants.CAP, np.nan])
+    assert not evident_bodies(tracks).any()
 
 
 @pytest.mark.parametrize('around, votes', [(5, False), (WORLD, True)])
 def test_a_new_track_votes_as_its_neighbours_do(around, votes):
-    labels = [around] * 3 + [NEW] + [around] * 3
-    expected = expected_bodies(tracks_of(labels, constants.CAP), row_of_points(7))
-    assert expected[3] == (not votes)
-
-
-def test_a_body_that_surrounds_the_world_is_the_widest():
-    corners = np.array([[0.0, 0], [600, 0], [600, 400], [0, 400]])
-    inside = np.array([[200.0, 200], [300, 200], [300, 300], [200, 300]])
-    x = np.vstack([corners, inside])
-    assert world_is_widest(x, np.repeat([WORLD, 1], 4))
-    assert not world_is_widest(x, np.repeat([1, WORLD], 4))
+    labels = np.array([around] * 3 + [NEW] + [around] * 3)
+    assert joins_body(labels, row_of_points(7)).tolist() == [False] * 3 + [not votes] + [False] * 3
