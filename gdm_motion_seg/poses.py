@@ -32,7 +32,7 @@ LEAST_POINTS = 8
 ROUNDS = 5
 """Iterations of robust fits, which start near the solution."""
 MOST_POINTS = 300
-"""Largest number of points for the fit of a pure rotation; more only take time."""
+"""Largest number of points for errors and for the fit of a pure rotation; more only take time."""
 LEAST_NOISE_PX = 0.25
 """Smallest noise that is assumed: errors of tracks are correlated, so residuals are too small."""
 FIT_PX = 1.0
@@ -94,15 +94,16 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
         return None
     x1, x2 = points.x1[members], points.x2[members]
     focal = 0.5 * float(camera_matrix[0, 0] + camera_matrix[1, 1])
+    some = slice(None, None, -(-len(members) // MOST_POINTS))
     if motion.kind is MotionKind.NO_PARALLAX:
-        some = slice(None, None, -(-len(members) // MOST_POINTS))
         return _turn_only(rays_of(x1[some], camera_matrix), rays_of(x2[some], camera_matrix),
                           focal, len(members))
     if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
         return None
     rays = paired_rays(x1, x2, camera_matrix)
     pose = _refined(motion, rays, focal)
-    covariance = _pose_covariance(pose, rays, focal)
+    chosen = rays[:, some]
+    covariance = _pose_covariance(pose, chosen, focal) * chosen.shape[1] / len(members)
     return MotionPose(pose[:3], pose[3], math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
                       min(180.0, math.degrees(math.sqrt(np.trace(covariance[3:, 3:])))))
 
