@@ -100,8 +100,11 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
                           focal, len(members))
     if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
         return None
-    rays = paired_rays(x1, x2, camera_matrix)
-    pose = _refined(motion, rays, focal)
+    # It was also fitted to other points: bodies have a small weight in the estimate of the world.
+    pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
+    rays, ones = paired_rays(x1, x2, camera_matrix), np.ones(len(members))
+    refine_rigid(pose, rays, np.arange(len(ones)), ones * (focal / LEAST_NOISE_PX)**2, ones, 0.0,
+                 ROUNDS)
     chosen = rays[:, some]
     covariance = _pose_covariance(pose, chosen, focal) * chosen.shape[1] / len(members)
     return MotionPose(pose[:3], pose[3], math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
@@ -175,20 +178,6 @@ def quaternion(rotation: FloatArray) -> FloatArray:
     angle = float(np.linalg.norm(vector))
     axis = vector / angle if angle > 1e-12 else np.zeros(3)
     return np.append(math.sin(0.5 * angle) * axis, math.cos(0.5 * angle))
-
-
-def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
-    """
-    Return the pose (4, 3), R with t below it, that fits a motion's members best.
-
-    The pose of the motion was also fitted to other points: bodies have a small weight in the
-    estimate of the world.
-    """
-    pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
-    ones = np.ones(rays.shape[1])
-    refine_rigid(pose, rays, np.arange(len(ones)), ones * (focal / LEAST_NOISE_PX)**2, ones, 0.0,
-                 ROUNDS)
-    return pose
 
 
 def _pose_covariance(pose: FloatArray, rays: FloatArray, focal: float) -> FloatArray:

@@ -140,32 +140,31 @@ class MotionMasks:
                                np.zeros_like(before.body), shown.age)
         lost = (before.fields[..., 0] > 0.5) & np.isin(
             before.body, [b for b in self._names.alive if b not in seen])
-        flows = self._flows(view, before, tracks, shown, residual, seen)
+        frame = _Frame(view, before, tracks, shown, residual, nats, lost)
+        flows = self._flows(frame, seen)
         if not len(flows.ids) or result.world is None:
             return faded, self._memory.body
-        odds, body = self._odds(_Frame(view, before, tracks, shown, residual, nats, lost), flows)
+        odds, body = self._odds(frame, flows)
         self._memory.fields[..., 0] = np.clip(odds, -4.0, 4.0)
         self._memory.body = body
         return odds, body
 
-    def _flows(self, view: View, before: _Memory, tracks: Tracks, shown: Proposals,
-               residual: FloatImage, seen: set[int]) -> BodyFlows:
+    def _flows(self, frame: '_Frame', seen: set[int]) -> BodyFlows:
         """Fit the flow of every body, to its tracks and, if they are few, to its pixels."""
-        samples = {}
+        samples, shown, before = {}, frame.shown.region[::3, ::3], frame.before
+        was = np.where(before.fields[::3, ::3, 0] > 0.5, before.body[::3, ::3], 0)
         for name in self._names.alive:
-            mine = tracks.bodies == name
-            pixels = tracks.pixels[mine]
+            pixels = frame.tracks.pixels[frame.tracks.bodies == name]
             if len(pixels) < ENOUGH_TRACKS:
-                y, x = np.nonzero((shown.region[::3, ::3] == name)
-                                  | ((before.body[::3, ::3] == name)
-                                     & (before.fields[::3, ::3, 0] > 0.5)))
+                y, x = np.nonzero((shown == name) | (was == name))
                 pixels = np.concatenate((pixels, 3 * np.column_stack((x, y))))
             if len(pixels) < LEAST_SAMPLES:
                 if name not in seen:
                     self._names.drop(name)
                 continue
             x, y = pixels.T
-            samples[name] = pixels.astype(np.float32), view.flow[y, x], residual[y, x]
+            samples[name] = (pixels.astype(np.float32), frame.view.flow[y, x],
+                             frame.residual[y, x])
         return affine_flows(samples)
 
     def _odds(self, frame: '_Frame', flows: BodyFlows) -> tuple[FloatImage, IdImage]:

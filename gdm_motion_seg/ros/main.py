@@ -124,12 +124,10 @@ class _Life:
         from gdm_motion_seg.ros.node import run_node
         try:
             run_node(self._args, self.stop)
-        except GdmMotionSegError as error:
-            self._fail(str(error))
         except MemoryError:
             self._fail(NO_MEMORY)
         except Exception as error:  # the middleware may raise any exception
-            self._fail(_one_line(error))
+            self._fail(str(error) if isinstance(error, GdmMotionSegError) else _one_line(error))
         finally:
             self.ended.set()
             self.stop.set()
