@@ -242,8 +242,9 @@ def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body
     """Draw the tracks of a body: a dot at the new position, a thin line from the old one."""
     now, colour, radius = points.x2[members], _ink(body), 1.6 * scale
     ends = np.clip(np.stack([points.x1[members], now], axis=1), -FAR_PX, FAR_PX)
+    # Smooth lines look the same, and take a quarter of the time of the whole overlay.
     cv2.polylines(canvas, np.rint(ends * 2**SHIFT).astype(np.int32), False, colour.tolist(),
-                  max(1, round(0.7 * scale)), cv2.LINE_AA, SHIFT)
+                  max(1, round(0.7 * scale)), cv2.LINE_8, SHIFT)
     stamp(canvas, now, _disc(radius), colour)
     if is_second_round(body):
         stamp(canvas, now, _disc(0.3 * radius), np.zeros(3, np.uint8))
