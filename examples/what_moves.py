@@ -11,7 +11,7 @@ import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import PointCloud2
 
-from gdm_motion_seg.msgs.clouds import rows_from_cloud
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 
 
 class WhatMoves(Node):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 import time
 from types import ModuleType
-from typing import Any, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -104,24 +104,13 @@ class FrameResult:
 
     def to_dataframe(self) -> 'pandas.DataFrame':
         """Return a pandas.DataFrame with one row per track; needs pandas."""
-        frame: 'pandas.DataFrame' = notebook().to_dataframe(self)
-        return frame
+        return cast('pandas.DataFrame', notebook().to_dataframe(self))
 
     def plot(self, image: Any = None, axes: Any = None) -> Any:
         """
-        Plot the tracks and their flow, bodies in colours; needs matplotlib.
+        Plot the tracks and their flow, bodies in colours; returns the axes; needs matplotlib.
 
-        Parameters
-        ----------
-        image :
-            The newer frame (grey or BGR) as background; None for an empty one.
-        axes :
-            Axes of matplotlib; new ones by default.
-
-        Returns
-        -------
-        The axes.
-
+        ``image`` is the newer frame (grey or BGR) as background, ``axes`` are new ones by default.
         """
         return notebook().plot(self, image, axes)
 
@@ -141,17 +130,7 @@ class MotionPipeline:
     """
 
     def __init__(self, config: PipelineConfig | None = None, seed: int = 0) -> None:
-        """
-        Make an empty pipeline.
-
-        Parameters
-        ----------
-        config :
-            Settings; InputError if a file in them cannot be read.
-        seed :
-            Seed of all random numbers.
-
-        """
+        """Make a pipeline without tracks; InputError if a file in the settings cannot be read."""
         self.config = config or PipelineConfig()
         limit_threads(self.config.threads)
         keep_frame_buffers()

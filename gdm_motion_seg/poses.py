@@ -32,7 +32,7 @@ LEAST_POINTS = 8
 ROUNDS = 5
 """Iterations of robust fits, which start near the solution."""
 MOST_POINTS = 300
-"""Largest number of points for the fit of a pure rotation; more only take time."""
+"""Largest number of points for errors and for the fit of a pure rotation; more only take time."""
 LEAST_NOISE_PX = 0.25
 """Smallest noise that is assumed: errors of tracks are correlated, so residuals are too small."""
 FIT_PX = 1.0
@@ -94,15 +94,19 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
         return None
     x1, x2 = points.x1[members], points.x2[members]
     focal = 0.5 * float(camera_matrix[0, 0] + camera_matrix[1, 1])
+    some = slice(None, None, -(-len(members) // MOST_POINTS))
     if motion.kind is MotionKind.NO_PARALLAX:
-        some = slice(None, None, -(-len(members) // MOST_POINTS))
         return _turn_only(rays_of(x1[some], camera_matrix), rays_of(x2[some], camera_matrix),
                           focal, len(members))
     if not (np.isfinite(motion.rotation).all() and np.isfinite(motion.translation).all()):
         return None
-    rays = paired_rays(x1, x2, camera_matrix)
-    pose = _refined(motion, rays, focal)
-    covariance = _pose_covariance(pose, rays, focal)
+    # It was also fitted to other points: bodies have a small weight in the estimate of the world.
+    pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
+    rays, ones = paired_rays(x1, x2, camera_matrix), np.ones(len(members))
+    refine_rigid(pose, rays, np.arange(len(ones)), ones * (focal / LEAST_NOISE_PX)**2, ones, 0.0,
+                 ROUNDS)
+    chosen = rays[:, some]
+    covariance = _pose_covariance(pose, chosen, focal) * chosen.shape[1] / len(members)
     return MotionPose(pose[:3], pose[3], math.degrees(math.sqrt(np.trace(covariance[:3, :3]))),
                       min(180.0, math.degrees(math.sqrt(np.trace(covariance[3:, 3:])))))
 
@@ -176,20 +180,6 @@ def quaternion(rotation: FloatArray) -> FloatArray:
     return np.append(math.sin(0.5 * angle) * axis, math.cos(0.5 * angle))
 
 
-def _refined(motion: Motion, rays: FloatArray, focal: float) -> FloatArray:
-    """
-    Return the pose (4, 3), R with t below it, that fits a motion's members best.
-
-    The pose of the motion was also fitted to other points: bodies have a small weight in the
-    estimate of the world.
-    """
-    pose = np.vstack([motion.rotation, motion.translation / np.linalg.norm(motion.translation)])
-    ones = np.ones(rays.shape[1])
-    refine_rigid(pose, rays, np.arange(len(ones)), ones * (focal / LEAST_NOISE_PX)**2, ones, 0.0,
-                 ROUNDS)
-    return pose
-
-
 def _pose_covariance(pose: FloatArray, rays: FloatArray, focal: float) -> FloatArray:
     """Return the covariance (5, 5) of the rotation and of the direction of a pose, in radians."""
     ones = np.ones((1, rays.shape[1]))
@@ -212,7 +202,8 @@ def _pose_covariance(pose: FloatArray, rays: FloatArray, focal: float) -> FloatA
 
 
 def _cross(v: FloatArray) -> FloatArray:
-    return np.cross(np.eye(3), v)
+    x, y, z = v  # numpy's function takes ten times as long
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _turn_only(rays1: FloatArray, rays2: FloatArray, focal: float, count: int

@@ -19,9 +19,9 @@ from rosbags.typesys import get_typestore, Stores
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.frames import DEFAULT_FPS, Frame, FrameSource
-from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import stamp_of
-from gdm_motion_seg.msgs.images import decode_compressed, decode_image
+from gdm_motion_seg.msgs.images import (
+    check_fits, decode_camera_info, decode_compressed, decode_image)
 
 IMAGE = 'sensor_msgs/msg/Image'
 COMPRESSED = 'sensor_msgs/msg/CompressedImage'

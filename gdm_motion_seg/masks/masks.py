@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from gdm_motion_seg.masks import kernels
 from gdm_motion_seg.masks.bodies import Names, Proposals, propose
-from gdm_motion_seg.masks.colours import ColourModel
 from gdm_motion_seg.masks.flow import (
     affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, parallax, world_flow)
-from gdm_motion_seg.masks.grid import DOUBTFUL, grid_sizes, MOVING, Tracks, View, Viewer
+from gdm_motion_seg.masks.grid import (
+    ColourModel, DOUBTFUL, grid_sizes, MOVING, Tracks, View, Viewer)
 from gdm_motion_seg.masks.kernels import ByteImage, FloatImage, IdImage
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.tracking.image import check_array
@@ -140,41 +140,38 @@ class MotionMasks:
                                np.zeros_like(before.body), shown.age)
         lost = (before.fields[..., 0] > 0.5) & np.isin(
             before.body, [b for b in self._names.alive if b not in seen])
-        flows = self._flows(view, before, tracks, shown, residual, seen)
+        frame = _Frame(view, before, tracks, shown, residual, nats, lost)
+        flows = self._flows(frame, seen)
         if not len(flows.ids) or result.world is None:
             return faded, self._memory.body
-        frame = _Frame(view, before, tracks, shown, residual, nats, lost)
-        odds, owner = self._odds(frame, flows)
-        body = np.where(_believed(odds, tracks, lost | (shown.region > 0)), owner, 0)
-        odds[(odds > 0) & (body == 0)] = -0.5
+        odds, body = self._odds(frame, flows)
         self._memory.fields[..., 0] = np.clip(odds, -4.0, 4.0)
-        self._memory.body = body.astype(np.int32)
-        return odds, self._memory.body
+        self._memory.body = body
+        return odds, body
 
-    def _flows(self, view: View, before: _Memory, tracks: Tracks, shown: Proposals,
-               residual: FloatImage, seen: set[int]) -> BodyFlows:
+    def _flows(self, frame: '_Frame', seen: set[int]) -> BodyFlows:
         """Fit the flow of every body, to its tracks and, if they are few, to its pixels."""
-        samples = {}
+        samples, shown, before = {}, frame.shown.region[::3, ::3], frame.before
+        was = np.where(before.fields[::3, ::3, 0] > 0.5, before.body[::3, ::3], 0)
         for name in self._names.alive:
-            mine = tracks.bodies == name
-            pixels = tracks.pixels[mine]
+            pixels = frame.tracks.pixels[frame.tracks.bodies == name]
             if len(pixels) < ENOUGH_TRACKS:
-                y, x = np.nonzero((shown.region[::3, ::3] == name)
-                                  | ((before.body[::3, ::3] == name)
-                                     & (before.fields[::3, ::3, 0] > 0.5)))
+                y, x = np.nonzero((shown == name) | (was == name))
                 pixels = np.concatenate((pixels, 3 * np.column_stack((x, y))))
             if len(pixels) < LEAST_SAMPLES:
                 if name not in seen:
                     self._names.drop(name)
                 continue
             x, y = pixels.T
-            samples[name] = pixels.astype(np.float32), view.flow[y, x], residual[y, x]
+            samples[name] = (pixels.astype(np.float32), frame.view.flow[y, x],
+                             frame.residual[y, x])
         return affine_flows(samples)
 
     def _odds(self, frame: '_Frame', flows: BodyFlows) -> tuple[FloatImage, IdImage]:
-        """Return log-odds of moving per pixel, smoothed up to edges, and the nearest body."""
+        """Return log-odds of moving per pixel, smoothed up to edges, and the body, if it moves."""
         votes = _votes(frame)
-        flow, owner = _flow_odds(frame, flows)
+        nearest, owner = flows.residual(frame.view.flow)
+        flow = _flow_odds(frame.residual, nearest, flows.speed)
         colour = self._colours.log_odds(frame.view.lab)
         odds = np.zeros(votes.shape, np.float32)
         for weight, part in zip(WEIGHTS, (votes, flow, colour, frame.before.fields[..., 0])):
@@ -183,7 +180,8 @@ class MotionMasks:
         believed = _believed(odds, frame.tracks, frame.lost | (frame.shown.region > 0))
         self._colours.learn(believed & (odds > SURE) & (votes > SURE),
                             (odds < -SURE) & (votes < -SURE))
-        return odds, owner
+        odds[(odds > 0) & ~(believed & (owner > 0))] = -0.5
+        return odds, np.where(believed, owner, 0)
 
 
 @dataclass(frozen=True)
@@ -271,13 +269,12 @@ def _near_bodies(frame: _Frame) -> ByteImage:
     return np.asarray(cv2.dilate(near, np.ones((4 * VOTE_REACH + 1,) * 2, np.uint8)), np.uint8)
 
 
-def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
-    """Return log-odds by the residuals of the flow to world and bodies, and the nearest body."""
-    nearest, owner = flows.residual(frame.view.flow)
-    noise2 = (NOISE + 0.1 * flows.speed)**2
-    world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
-    body2 = np.minimum(nearest, np.sqrt(world2) + 1.0)**2
-    return np.log((noise2 + world2) / (noise2 + body2)), owner
+def _flow_odds(world: FloatImage, body: FloatImage, speed: float) -> FloatImage:
+    """Return log-odds by the residuals of the flow to the world and to the nearest body."""
+    noise2 = (NOISE + 0.1 * speed)**2
+    world2 = world[..., 0]**2 + world[..., 1]**2
+    body2 = np.minimum(body, np.sqrt(world2) + 1.0)**2
+    return np.asarray(np.log((noise2 + world2) / (noise2 + body2)))
 
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]

@@ -1,23 +1,20 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Conversion between structured numpy arrays and PointCloud2; fields correspond to each other."""
+"""Conversion of structured numpy arrays to PointCloud2; fields correspond to each other."""
 
 from functools import lru_cache
 import sys
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.errors import InputError
-
 Rows = npt.NDArray[np.void]
 
 # sensor_msgs/PointField: INT8 is 1, FLOAT64 is 8.
-_DATATYPES = {np.dtype(name): code for code, name in enumerate(
+DATATYPES = {np.dtype(name): code for code, name in enumerate(
     ('int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'), start=1)}
-_DTYPES = {code: dtype for dtype, code in _DATATYPES.items()}
 
 
 def time_of(types: Any, stamp: int) -> Any:
@@ -54,29 +51,6 @@ def _fields(point_field: Any, dtype: np.dtype[Any]) -> tuple[Any, ...]:
         assert dtype.fields is not None
         field, offset = dtype.fields[name][:2]
         base, shape = field.subdtype or (field, (1,))
-        fields.append(point_field(name=name, offset=offset, datatype=_DATATYPES[base],
+        fields.append(point_field(name=name, offset=offset, datatype=DATATYPES[base],
                                   count=int(np.prod(shape))))
     return tuple(fields)
-
-
-def rows_from_cloud(message: Any) -> Rows:
-    """View a sensor_msgs/PointCloud2 as a structured array; raises InputError if it is invalid."""
-    names, formats, offsets = [], [], []
-    order: Literal['>', '<'] = '>' if message.is_bigendian else '<'
-    for field in message.fields:
-        if field.datatype not in _DTYPES:
-            raise InputError(f'the field {field.name!r} has the unknown datatype {field.datatype}')
-        base = _DTYPES[field.datatype].newbyteorder(order)
-        names.append(field.name)
-        formats.append(base if field.count <= 1 else np.dtype((base, (field.count,))))
-        offsets.append(field.offset)
-    count = int(message.width) * int(message.height)
-    if len(message.data) < count * message.point_step:
-        raise InputError(f'the cloud has {len(message.data)} bytes instead of {count} points x '
-                         f'{message.point_step}')
-    try:
-        dtype = np.dtype({'names': names, 'formats': formats, 'offsets': offsets,
-                          'itemsize': int(message.point_step)})
-        return np.asarray(np.ndarray((count,), dtype, buffer=message.data))
-    except (TypeError, ValueError) as error:
-        raise InputError(f'the fields of the cloud contradict each other: {error}') from None

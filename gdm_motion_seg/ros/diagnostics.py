@@ -200,9 +200,9 @@ def input_health(node: str, state: str, active_for: float, source: Source, snaps
     The node is in ``state`` and has been active for ``active_for`` seconds; ``patience`` is the
     time without images, in seconds, after which the status is a warning.
     """
-    level, message = _input_level(state, active_for, source, snapshot, patience)
     counts = snapshot.counts
-    return Health(f'{node}: images', level, message, {
+    level = _input_level(state, active_for, source, snapshot, patience)
+    return Health(f'{node}: images', *level, {
         'topic': source.topic, 'publishers': str(source.publishers),
         'rate (Hz)': f'{snapshot.input_rate:.2f}',
         **{name: str(counts.get(name, 0)) for name in ('received', 'dropped', 'refused')}})
@@ -234,12 +234,10 @@ def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
     ``listeners`` counts the subscribers of each output; ``busy`` says what the node waits for,
     such as the compiler.
     """
-    level, message = _output_level(state, snapshot, patience, busy, pace)
-    counts = snapshot.counts
-    problem = snapshot.problem
+    counts, problem = snapshot.counts, snapshot.problem
     if problem and snapshot.since_problem is not None:
         problem += f' ({snapshot.since_problem:.0f} s ago)'
-    return Health(f'{node}: motions', level, message, {
+    return Health(f'{node}: motions', *_output_level(state, snapshot, patience, busy, pace), {
         'state': state, 'rate (Hz)': f'{snapshot.output_rate:.2f}',
         **{name: str(counts.get(name, 0))
            for name in ('answered', 'published', 'unanswered', 'failed', 'abandoned')},

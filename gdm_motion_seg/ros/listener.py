@@ -20,7 +20,8 @@ from sensor_msgs.msg import CompressedImage, PointCloud2
 
 from gdm_motion_seg.decoding import compressed_size
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.msgs.clouds import Rows, rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import Rows, stamp_of
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg.ros.diagnostics import MAX_AGE_S
 
 QOS = QoSProfile(depth=5, history=HistoryPolicy.KEEP_LAST,

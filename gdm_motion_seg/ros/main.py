@@ -17,6 +17,9 @@ from gdm_motion_seg.heap import keep_frame_buffers, share_heaps
 
 END_WITHIN_S = 1.2
 """After a signal the process ends within this time, even during a segmentation."""
+SWITCH_S = 0.0005
+"""Time after which a thread in Python leaves the GIL to one that waits for it. With Python's 5 ms,
+tracking and segmentation wait so long for the drawing whenever a compiled loop of theirs ends."""
 POLL_S = 0.05
 """Time after which the main thread looks for a signal again."""
 DONE, WRONG = 0, 2
@@ -28,6 +31,7 @@ HEADROOM_BYTES = 700_000_000
 
 def main(args: list[str] | None = None) -> int:
     """Run the node until SIGINT or SIGTERM, and end the process; the exit code is 2 on errors."""
+    sys.setswitchinterval(SWITCH_S)
     keep_frame_buffers()
     share_heaps()
     problem = _load()
@@ -120,12 +124,10 @@ class _Life:
         from gdm_motion_seg.ros.node import run_node
         try:
             run_node(self._args, self.stop)
-        except GdmMotionSegError as error:
-            self._fail(str(error))
         except MemoryError:
             self._fail(NO_MEMORY)
         except Exception as error:  # the middleware may raise any exception
-            self._fail(_one_line(error))
+            self._fail(str(error) if isinstance(error, GdmMotionSegError) else _one_line(error))
         finally:
             self.ended.set()
             self.stop.set()

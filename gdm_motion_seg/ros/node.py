@@ -79,7 +79,7 @@ class MotionSegNode(LifecycleNode):
         except BaseException:
             self.destroy_node()  # else the middleware's segment stays in shared memory
             raise
-        self._statistics = Statistics(self._warn)
+        self._statistics = Statistics(self.get_logger().warning)
         self._outputs: Publishers | None = None
         self._processor: FrameProcessor | None = None
         self._inputs: list[Subscription] = []
@@ -160,7 +160,7 @@ class MotionSegNode(LifecycleNode):
     @_reported
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the pipeline and the publishers; on FAILURE the node stays unconfigured."""
-        self._statistics = Statistics(self._warn)
+        self._statistics = Statistics(self.get_logger().warning)
         self._outputs = Publishers(self)
         try:
             self._processor = self._make_processor()
@@ -234,11 +234,11 @@ class MotionSegNode(LifecycleNode):
         name, state, source = self.get_name(), self.state, self._source()
         snapshot, patience = self._statistics.snapshot(), self.config.watchdog_s
         active_for = 0.0 if self._active_since is None else time.monotonic() - self._active_since
-        listeners = {} if self._outputs is None else self._outputs.listeners()
-        pace = Pace() if self._processor is None else self._processor.pace()
-        healths = (input_health(name, state, active_for, source, snapshot, patience),
-                   output_health(name, state, snapshot, patience, listeners, progress.text(),
-                                 pace))
+        listeners = self._outputs.listeners() if self._outputs else {}
+        pace = self._processor.pace() if self._processor else Pace()
+        healths = (
+            input_health(name, state, active_for, source, snapshot, patience),
+            output_health(name, state, snapshot, patience, listeners, progress.text(), pace))
         self._diagnostics.publish(DiagnosticArray(
             header=header_of(ros_types(), self._now(), ''), status=[DiagnosticStatus(
                 level=bytes([health.level]), name=health.name, message=health.message,
@@ -316,9 +316,6 @@ class MotionSegNode(LifecycleNode):
             self._outputs.destroy()
             self._outputs = None
         self._processor = None
-
-    def _warn(self, sentence: str) -> None:
-        self.get_logger().warning(sentence)
 
     def _now(self) -> int:
         return int(self.get_clock().now().nanoseconds)

@@ -18,7 +18,6 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.ros.services import in_thread, make_async, ServiceCallback
 from gdm_motion_seg.settings import Setting, settings_of, with_flat
-from gdm_motion_seg.tracking.image import GreyImage, keep_mask, load_mask, read_mask
 
 _TYPES = {bool: Parameter.Type.BOOL, int: Parameter.Type.INTEGER, float: Parameter.Type.DOUBLE,
           str: Parameter.Type.STRING}
@@ -59,8 +58,6 @@ class Parameters:
         ``changed`` is called with the new configuration after a change.
         """
         self._changed = changed
-        self._masks: dict[str, GreyImage | InputError] = {}
-        self._candidate: GreyImage | None = None
         settings = settings_of(NodeConfig)
         _refuse_unknown(node, {setting.name for setting in settings})
         values = {}
@@ -73,8 +70,8 @@ class Parameters:
                 setting.check(given)
                 raise InputError(f'{setting.name} cannot be {given!r}') from None
         self.config = with_flat(NodeConfig(), values)
-        path = self.config.tracking.mask_path
-        keep_mask(path, load_mask(path))
+        if path := self.config.tracking.mask_path:
+            _check_mask(path)
         node.add_on_set_parameters_callback(self._try)
         node.add_post_set_parameters_callback(self._apply)
         for name in ('set_parameters', 'set_parameters_atomically'):
@@ -87,18 +84,17 @@ class Parameters:
                  if parameter.name == MASK_PATH} - {''}
         try:
             for path in paths:
-                self._masks[path] = await in_thread(node, partial(_mask_or_error, path))
+                from gdm_motion_seg.tracking.mask_file import open_mask
+                await in_thread(node, partial(open_mask, path))
             return callback(request, response)
         except Exception as error:
             # Without a response the client would wait forever.
             return _refusal(request, type(response)(), f'{type(error).__name__}: {error}')
-        finally:
-            for path in paths:
-                self._masks.pop(path, None)
 
     def _try(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
-            self._candidate = self._mask_of(self._with(parameters))
+            if path := self._with(parameters).tracking.mask_path:
+                _check_mask(path, self.config.tracking.mask_path)
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -107,32 +103,26 @@ class Parameters:
         config = self._with(parameters)
         if config == self.config:
             return
-        keep_mask(config.tracking.mask_path, self._candidate)
+        old, path = self.config.tracking.mask_path, config.tracking.mask_path
+        if old and old != path:
+            from gdm_motion_seg.tracking.mask_file import keep_masks
+            keep_masks({path})
         self.config = config
         self._changed(config)
-
-    def _mask_of(self, config: NodeConfig) -> GreyImage | None:
-        """Return the mask of a configuration; the file of the current mask is not read again."""
-        path = config.tracking.mask_path
-        if not path or path == self.config.tracking.mask_path:
-            return load_mask(path)
-        mask = self._masks.get(path)
-        if mask is None:  # the change does not come from a service call
-            mask = _mask_or_error(path)
-        if isinstance(mask, InputError):
-            raise mask
-        return mask
 
     def _with(self, parameters: Iterable[Parameter]) -> NodeConfig:
         return with_flat(self.config, {p.name: p.value for p in parameters
                                        if not p.name.startswith(_STANDARD)})
 
 
-def _mask_or_error(path: str) -> GreyImage | InputError:
+def _check_mask(path: str, current: str = '') -> None:
+    """Raise InputError if a mask cannot be used; only this one and the current one stay open."""
+    from gdm_motion_seg.tracking.mask_file import keep_masks, load_mask, open_mask
+    open_mask(path)
     try:
-        return read_mask(path)
-    except InputError as error:
-        return error
+        load_mask(path)
+    finally:
+        keep_masks({path, current})
 
 
 def _refusal(request: Any, response: Any, reason: str) -> Any:

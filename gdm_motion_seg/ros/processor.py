@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, Protocol
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.masks import motion_mask, MotionMasks
-from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
 from gdm_motion_seg.msgs.clouds import header_of, stamp_of
 from gdm_motion_seg.msgs.images import (
-    decode_compressed, decode_image, encode_compressed, encode_image, ImageArray)
+    check_fits, decode_camera_info, decode_compressed, decode_image, encode_compressed,
+    encode_image, ImageArray)
 from gdm_motion_seg.msgs.markers import markers_array
 from gdm_motion_seg.msgs.results import (
     detections_array, keypoints_cloud, motions_cloud, vision_messages)

@@ -59,20 +59,17 @@ class NewestWins(Generic[Item]):
         thread.start()
         return thread
 
-    def _take(self) -> Item | None:
-        """Wait for an item; None to end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting is not None or not self._is_current())
-            if not self._is_current():
-                return None
-            item, self._waiting = self._waiting, None
-        return item
-
     def _is_current(self) -> bool:
         return self._running and self._thread is threading.current_thread()
 
     def _run(self) -> None:
-        while (item := self._take()) is not None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting is not None or not self._is_current())
+                item = self._waiting
+                if item is None or not self._is_current():
+                    return
+                self._waiting = None
             try:
                 self._handle(item)
             except Exception as error:

@@ -13,7 +13,7 @@ from gdm_motion_seg.geometry.correspondences import IntArray
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import (
     detect_corners, first_of_each_spot, nearest, position_noise)
-from gdm_motion_seg.tracking.image import GreyImage, load_mask, MIN_SIDE
+from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
 from gdm_motion_seg.tracking.window import empty_window, History, Points, TrackedFrame, Window
 
 WINDOW = (9, 9)
@@ -62,7 +62,7 @@ class FeatureTracker:
         self._configure(config or TrackingConfig())
 
     def _configure(self, config: TrackingConfig) -> None:
-        self._mask_image = load_mask(config.mask_path)
+        self._mask_image = _load_mask(config.mask_path)
         self.config = config
         self._history = History(max(config.gap_s, EVIDENCE_GAP_S) * 1.1, config.frame_gap)
         self._forget()
@@ -260,7 +260,16 @@ def _at_most(grey: GreyImage, side: int) -> GreyImage:
     if factor >= 1.0:
         return grey
     height, width = (max(MIN_SIDE, round(factor * n)) for n in grey.shape)
-    return np.asarray(cv2.resize(grey, (width, height), interpolation=cv2.INTER_AREA))
+    # Down to a half, linear interpolation also reads every pixel, in a third of the time.
+    how = cv2.INTER_LINEAR_EXACT if factor >= 0.5 else cv2.INTER_AREA
+    return np.asarray(cv2.resize(grey, (width, height), interpolation=how))
+
+
+def _load_mask(path: str) -> GreyImage | None:
+    if not path:
+        return None
+    from gdm_motion_seg.tracking.mask_file import load_mask  # most robots have no mask
+    return load_mask(path)
 
 
 def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:

@@ -6,7 +6,8 @@ A frame with its result drawn over it.
 
 Each body has a tinted region with an outline, a box, and a tag with its id and its probability of
 moving. The static world is drawn as thin grey dots; wrong matches are hardly visible. The same
-frame and result always give the same picture.
+frame and result always give the same picture. Kernels draw dots and regions: OpenCV draws one dot
+per call, and thick smooth outlines slowly.
 """
 
 from dataclasses import dataclass
@@ -18,12 +19,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, OUTLIER, WORLD
 from gdm_motion_seg.tracking.image import check_array
 from gdm_motion_seg.viz.colors import Bgr, is_second_round, motion_bgr
-from gdm_motion_seg.viz.raster import draw_region, stamp
 
 Image = npt.NDArray[np.uint8]
 Instances = npt.NDArray[np.int32]
@@ -241,8 +242,9 @@ def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body
     """Draw the tracks of a body: a dot at the new position, a thin line from the old one."""
     now, colour, radius = points.x2[members], _ink(body), 1.6 * scale
     ends = np.clip(np.stack([points.x1[members], now], axis=1), -FAR_PX, FAR_PX)
+    # Smooth lines look the same, and take a quarter of the time of the whole overlay.
     cv2.polylines(canvas, np.rint(ends * 2**SHIFT).astype(np.int32), False, colour.tolist(),
-                  max(1, round(0.7 * scale)), cv2.LINE_AA, SHIFT)
+                  max(1, round(0.7 * scale)), cv2.LINE_8, SHIFT)
     stamp(canvas, now, _disc(radius), colour)
     if is_second_round(body):
         stamp(canvas, now, _disc(0.3 * radius), np.zeros(3, np.uint8))
@@ -250,17 +252,14 @@ def _draw_tracks(canvas: Image, points: Correspondences, members: IntArray, body
 
 def _box(canvas: Image, body: Motion) -> tuple[int, int, int, int]:
     """Return a body's box within the image."""
-    height, width = canvas.shape[:2]
-    bounds = (width, height, width, height)
-    left, top, right, bottom = (int(min(max(value, 0.0), bound - 1.0))
-                                for value, bound in zip(body.box, bounds))
-    return left, top, right, bottom
+    right, bottom = canvas.shape[1] - 1, canvas.shape[0] - 1
+    a, b, c, d = np.clip(body.box, 0, (right, bottom, right, bottom)).astype(np.int64).tolist()
+    return a, b, c, d
 
 
 def _draw_box(canvas: Image, body: Motion, scale: float) -> None:
-    left, top, right, bottom = _box(canvas, body)
-    cv2.rectangle(canvas, (left, top), (right, bottom), motion_bgr(body.id),
-                  max(1, round(scale)))
+    box = _box(canvas, body)
+    cv2.rectangle(canvas, box[:2], box[2:], motion_bgr(body.id), max(1, round(scale)))
 
 
 def _draw_tag(canvas: Image, body: Motion, scale: float) -> None:
@@ -313,3 +312,60 @@ def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:
             left += indent
         cv2.putText(canvas, text, (left, middle + round(4 * scale)), FONT, size, WHITE, thick,
                     cv2.LINE_AA)
+
+
+@kernel
+def stamp(canvas: Image, at: FloatArray, offsets: IntArray, colour: Image) -> None:
+    """
+    Draw the same dot at many positions, in place.
+
+    ``at`` (N, 2) are the centres in pixels; parts outside of the picture are not drawn.
+    ``offsets`` (P, 2) are the pixels of the dot about its centre.
+    """
+    height, width = canvas.shape[:2]
+    for n in range(len(at)):
+        # Comparisons with NaN are false.
+        if not (-width < at[n, 0] < 2 * width and -height < at[n, 1] < 2 * height):
+            continue
+        x, y = int(round(at[n, 0])), int(round(at[n, 1]))
+        for p in range(len(offsets)):
+            u, v = x + offsets[p, 0], y + offsets[p, 1]
+            if 0 <= u < width and 0 <= v < height:
+                for c in range(3):
+                    canvas[v, u, c] = colour[c]
+
+
+@kernel
+def draw_region(canvas: Image, left: int, top: int, soft: Image, ramp: float, colour: Image,
+                tint: float, thickness: float) -> None:
+    """
+    Tint a region in place and outline it, with a thin dark line on either side of the outline.
+
+    ``soft`` (h, w) begins at the pixel (left, top) of the picture, which holds all of it: 255
+    inside of the region and 0 outside; in between it rises over ``ramp`` pixels, more than
+    ``thickness + 3``. ``tint`` is the share of the colour inside.
+    """
+    tinted = np.empty((3, 256), np.uint8)
+    for c in range(3):
+        for value in range(256):
+            tinted[c, value] = np.uint8(value + tint * (colour[c] - value) + 0.5)
+    reach = 0.5 * thickness + 1.5
+    # The values of ``soft`` at that distance from the outline, outside and inside.
+    outer, inner = int(128.5 - reach * 255.0 / ramp), int(127.5 + reach * 255.0 / ramp)
+    for v in range(soft.shape[0]):
+        for u in range(soft.shape[1]):
+            value = int(soft[v, u])
+            if value < outer:
+                continue
+            x, y = left + u, top + v
+            if value > 127:
+                for c in range(3):
+                    canvas[y, x, c] = tinted[c, canvas[y, x, c]]
+                if value > inner:
+                    continue
+            depth = (value - 127.5) * (ramp / 255.0)
+            dark = min(1.0, reach - abs(depth))
+            line = min(1.0, max(0.0, reach - 1.0 - abs(depth)))
+            for c in range(3):
+                canvas[y, x, c] = np.uint8(
+                    canvas[y, x, c] * (1.0 - dark) * (1.0 - line) + colour[c] * line + 0.5)

@@ -15,11 +15,12 @@ from gdm_motion_seg_tools.synth.scene_bags import SceneOptions
 
 
 def test_latency_is_measured_in_periods_of_the_camera():
-    rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None, 'keypoints': 100 * i}
-            for i in range(4)]
+    rows = [{'answered': i < 3, 'latency_s': 0.1 if i < 3 else None, 'keypoints': 100 * i,
+             'sent_late_s': 0.02 * (i == 0)} for i in range(4)]
     figures = node.summarise(rows, 30.0)
     assert figures['keypoints'] == 100.0
     assert figures['frames_answered'] == 0.75
+    assert figures['images_sent_late'] == 0.25
     assert figures['latency_p95_over_period'] == pytest.approx(3.0)
 
 
@@ -48,7 +49,7 @@ def test_a_short_scene_is_played_through_the_node(monkeypatch):
     monkeypatch.setattr(node, 'OPTIONS', SceneOptions('small_mover', 20, (320, 240), 10.0))
     monkeypatch.setattr(node, 'LARGE', SceneOptions('small_mover', 12, (640, 360), 10.0))
     report = node.run(argparse.Namespace())
-    assert len(report['rows']) == 20
+    assert len(report['rows']) == 20 * node.ROUNDS
     for name in ('one_core', '1080p'):
         assert report['summary']['gdm'][f'frames_answered_{name}'] > 0.0
     assert report['summary']['gdm']['frames_answered'] > 0.0

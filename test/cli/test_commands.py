@@ -18,7 +18,8 @@ import pytest
 
 from gdm_motion_seg.cli.main import COMMANDS, main
 from gdm_motion_seg.io.bags import BagReader
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg_tools.synth import Renderer, scene_named
 
 

@@ -10,7 +10,8 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from gdm_motion_seg.cli.main import main  # noqa: E402, I100
 from gdm_motion_seg.io.bags import BagReader  # noqa: E402
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
+from gdm_motion_seg.msgs.clouds import stamp_of  # noqa: E402
+from gdm_motion_seg.msgs.reading import rows_from_cloud  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
 from gdm_motion_seg_tools.ros.record import message_class, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import Session, wait_until  # noqa: E402

@@ -11,10 +11,11 @@ from hypothesis import given, strategies as st
 import numpy as np
 
 from gdm_motion_seg.io.bags import CAMERA_INFO, COMPRESSED, IMAGE, typestore
-from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
-from gdm_motion_seg.msgs.clouds import header_of, rows_from_cloud
+from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.images import (
-    decode_compressed, decode_image, encode_compressed, encode_image, ENCODINGS)
+    check_fits, decode_camera_info, decode_compressed, decode_image, encode_compressed,
+    encode_image, ENCODINGS)
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.synth.scene_bags import camera_info
 

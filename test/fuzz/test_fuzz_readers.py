@@ -23,7 +23,7 @@ from gdm_motion_seg.msgs.images import encode_compressed, encode_image
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig
 from gdm_motion_seg.settings import with_flat
-from gdm_motion_seg.tracking.image import read_mask
+from gdm_motion_seg.tracking.mask_file import read_mask
 from gdm_motion_seg_tools.datasets.adelaide import read_adelaide
 from gdm_motion_seg_tools.datasets.hopkins155 import read_hopkins155
 from gdm_motion_seg_tools.datasets.kt3dmoseg import read_kt3dmoseg

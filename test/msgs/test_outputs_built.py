@@ -11,11 +11,11 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.masks import motion_mask
-from gdm_motion_seg.msgs.camera_info import check_fits, decode_camera_info
-from gdm_motion_seg.msgs.clouds import (cloud_from_rows, header_of, rows_from_cloud, stamp_of,
-                                        time_of)
-from gdm_motion_seg.msgs.images import encode_compressed, encode_image
+from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of, stamp_of, time_of
+from gdm_motion_seg.msgs.images import (
+    check_fits, decode_camera_info, encode_compressed, encode_image)
 from gdm_motion_seg.msgs.markers import markers_array
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg.msgs.results import (
     detections_array, keypoints_cloud, motion_rows, motions_cloud)
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types

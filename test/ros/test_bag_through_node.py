@@ -15,8 +15,9 @@ from rosbags.highlevel import AnyReader  # noqa: E402, I100
 
 from gdm_motion_seg.errors import InputError  # noqa: E402, I100
 from gdm_motion_seg.io.bags import BagReader  # noqa: E402
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
+from gdm_motion_seg.msgs.clouds import stamp_of  # noqa: E402
 from gdm_motion_seg.msgs.images import decode_image  # noqa: E402
+from gdm_motion_seg.msgs.reading import rows_from_cloud  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402
 from gdm_motion_seg.viz.colors import motion_rgb  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, OUTPUTS, Recorder  # noqa: E402

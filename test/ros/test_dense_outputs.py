@@ -15,7 +15,8 @@ pytest.importorskip('rclpy', reason='needs ROS 2 (rclpy)')
 
 from sensor_msgs.msg import Image  # noqa: E402, I100
 
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402, I100
+from gdm_motion_seg.msgs.clouds import stamp_of  # noqa: E402, I100
+from gdm_motion_seg.msgs.reading import rows_from_cloud  # noqa: E402
 from gdm_motion_seg.msgs.results import vision_messages  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.process import dds_environment, NodeProcess  # noqa: E402

@@ -13,8 +13,9 @@ import cv2
 import numpy as np
 import pytest
 
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import stamp_of
 from gdm_motion_seg.msgs.images import encode_compressed
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg.msgs.results import vision_messages
 from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg.ros.config import NodeConfig

@@ -24,7 +24,8 @@ from sensor_msgs.msg import CompressedImage, Image  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from gdm_motion_seg.errors import GdmMotionSegError  # noqa: E402, I100
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of  # noqa: E402
+from gdm_motion_seg.msgs.clouds import stamp_of  # noqa: E402
+from gdm_motion_seg.msgs.reading import rows_from_cloud  # noqa: E402
 from gdm_motion_seg.msgs.types import ros_types  # noqa: E402
 from gdm_motion_seg.ros.config import NodeConfig  # noqa: E402
 from gdm_motion_seg.ros.process import NodeProcess  # noqa: E402

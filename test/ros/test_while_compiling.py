@@ -17,7 +17,8 @@ from rclpy.parameter import Parameter  # noqa: E402
 
 from gdm_motion_seg.errors import InputError  # noqa: E402, I100
 from gdm_motion_seg.progress import progress  # noqa: E402
-from gdm_motion_seg.ros import node as node_module, parameters as parameters_module  # noqa: E402
+from gdm_motion_seg.ros import node as node_module  # noqa: E402
+from gdm_motion_seg.tracking import mask_file  # noqa: E402
 from gdm_motion_seg_tools.ros.record import DIAGNOSTICS, Recorder  # noqa: E402
 from gdm_motion_seg_tools.ros.session import wait_until  # noqa: E402
 
@@ -99,9 +100,9 @@ def test_a_mask_is_read_while_the_node_answers(session, spinning, compiler, monk
     def slow(path):
         begun.set()
         assert go.wait(60)
-        return InputError('mask_path is slow and no good')
+        raise InputError('mask_path is slow and no good')
 
-    monkeypatch.setattr(parameters_module, '_mask_or_error', slow)
+    monkeypatch.setattr(mask_file, 'read_mask', slow)
     spinning(autostart=False)
     client = session.node.create_client(SetParametersAtomically,
                                         '/motion_seg/set_parameters_atomically')

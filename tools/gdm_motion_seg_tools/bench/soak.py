@@ -26,7 +26,8 @@ import numpy as np
 import psutil
 
 from gdm_motion_seg.errors import GdmMotionSegError, MissingDependencyError
-from gdm_motion_seg.msgs.clouds import rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import stamp_of
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg_tools.bench.benchmark import Row
 from gdm_motion_seg_tools.bench.injection import Aftermath, FaultInjector, NOTHING
 from gdm_motion_seg_tools.bench.report import make_report, Report

@@ -16,8 +16,9 @@ from gdm_motion_seg.io.answers import NAMESPACE
 from gdm_motion_seg.io.bags import BagReader
 from gdm_motion_seg.io.folders import write_image
 from gdm_motion_seg.io.videos import VideoWriter
-from gdm_motion_seg.msgs.clouds import Rows, rows_from_cloud, stamp_of
+from gdm_motion_seg.msgs.clouds import Rows, stamp_of
 from gdm_motion_seg.msgs.images import decode_compressed
+from gdm_motion_seg.msgs.reading import rows_from_cloud
 from gdm_motion_seg.view.moments import Moment, moment_from_rows
 from gdm_motion_seg_tools.synth.score import Score, Scorer
 from gdm_motion_seg_tools.synth.truth import Truth

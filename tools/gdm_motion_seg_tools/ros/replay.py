@@ -100,6 +100,7 @@ class BagPlayer:
         self._clock = node.create_publisher(Clock, CLOCK, 10) if clock else None
         self.sent: list[Sent] = []
         """Messages published in the present round."""
+        self._loaded: list[tuple[str, str, int, bytes]] = []
 
     def _make_publishers(self, topics: Mapping[str, str],
                          reliable: bool) -> dict[str, Publisher]:
@@ -140,6 +141,11 @@ class BagPlayer:
         """Count the messages of the topics that are played."""
         return sum(map(self._bag.count, self._publishers))
 
+    def load(self) -> None:
+        """Read the whole bag into memory, so that reading does not delay messages."""
+        self._loaded = [(topic, kind, stamp, bytes(raw))
+                        for topic, kind, stamp, raw in self._bag.raw(*self._publishers)]
+
     def wait_for_subscribers(self, timeout: float, topic: str | None = None,
                              listener: str = '') -> bool:
         """Wait until any node, or the given one, has subscribed to a topic (any by default)."""
@@ -165,7 +171,8 @@ class BagPlayer:
     def _play_once(self, stop: threading.Event, progress: Callable[[int], None] | None) -> None:
         beginning = None
         self.sent.clear()
-        for count, (topic, _, bag_time, raw) in enumerate(self._bag.raw(*self._publishers), 1):
+        messages = self._loaded or self._bag.raw(*self._publishers)
+        for count, (topic, _, bag_time, raw) in enumerate(messages, 1):
             if not 0 <= bag_time < MAX_TIME:
                 raise InputError(f'{self._bag.path} has a message on {topic} whose time, '
                                  f'{bag_time} ns, is outside the range of ROS')
