@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Dense masks of what moves, from the answers for tracks, dense flow, colour and the last mask.
+Dense masks of what moves, from labelled tracks, dense flow, colour and the last mask.
 
-Tracks decide where they are; flow decides between them and proposes bodies where there are none;
-colour and edges of the image fill in. Each frame is answered from it and those before it.
+Tracks decide the pixels near them. The flow decides pixels between tracks, and proposes bodies
+where there are no tracks. Colours and edges of the image refine the borders. A mask depends only
+on its frame and on earlier ones.
 """
 
 from dataclasses import dataclass, replace
@@ -30,9 +31,9 @@ KEEP_PER_S = 0.005
 NOISE = 0.15
 """Noise of the flow in pixels of the grid."""
 USUAL_PARALLAX = 4.0
-"""Displacements up to so many times those of the static tracks around are parallax."""
+"""Displacements up to this multiple of those of static tracks nearby count as parallax."""
 TEXTURE = 3.0
-"""Gradient in grey levels per pixel below which flow is not believed."""
+"""Gradient in grey levels per pixel below which the flow has little weight."""
 COLOUR_CHANGE = 25.0
 """Standard deviation in grey levels of a pixel's colour from frame to frame."""
 VOTE_PX, VOTE_LAB, VOTE_FLOW = 4.0, 12.0, 1.0
@@ -40,9 +41,9 @@ VOTE_PX, VOTE_LAB, VOTE_FLOW = 4.0, 12.0, 1.0
 VOTE_REACH = 8
 """Pixels of the grid at which votes end: two standard deviations."""
 NO_VOTE = 0.3
-"""Votes that count as few."""
+"""Weight of the prior, in votes: where there are fewer votes, the prior decides."""
 LEAN_STATIC = -2.0
-"""Log-odds of a pixel without votes."""
+"""Log-odds of the prior, which a pixel without votes gets."""
 DOUBT_WEIGHT = 0.3
 """Weight of the vote of a static track that is doubtful or lies on a body that was lost."""
 WEIGHTS = 1.0, 2.0, 2.0, 0.6
@@ -52,21 +53,21 @@ CAP = 3.0
 SMOOTH_PX, EDGE_LAB, SMOOTH_ROUNDS = 20.0, 30.0, 2
 """Reach of the edge-aware smoothing, and the edge that stops it."""
 SURE = 1.0
-"""Log-odds from which on pixels teach their colour."""
+"""Absolute log-odds above which the colour of a pixel is learned."""
 COMPONENT_TRACKS, COMPONENT_PIXELS = 3, 20
-"""A component of the mask holds so many moving tracks, or pixels of a remembered body."""
+"""Least moving tracks of a component of the mask, or pixels that the flow or memory supports."""
 PAUSE_S = 1.0
-"""After so long a pause everything is forgotten."""
+"""After a longer pause between two frames, everything is forgotten."""
 
 
 @dataclass
 class _Memory:
-    """What is carried from frame to frame, on the grid."""
+    """State that is kept from frame to frame, on the grid."""
 
     stamp: int
     lab: ByteImage
     fields: FloatImage
-    """(h, w, 4) log-odds, displacement against the world in x and y, frames in it."""
+    """(h, w, 4) log-odds; sum of the flow relative to the world in x and y; frames in the sum."""
     body: IdImage
     age: FloatImage
 
@@ -75,12 +76,12 @@ class MotionMasks:
     """
     Makes an instance image of each frame: 0 is the world, other values are ids of bodies.
 
-    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000.
-    Images and answers are given in order. Nothing moves is an answer: all zeros.
+    Ids are those of the motions in the result; bodies that only the flow shows have ids from
+    1 000 000 on. Frames must be given in order. If nothing moves, the image is all zero.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing known."""
+        """Begin without any frame."""
         self.reset()
 
     def reset(self) -> None:
@@ -95,10 +96,10 @@ class MotionMasks:
         Parameters
         ----------
         image :
-            The frame that the answer is about: grey, BGR or BGRA of 8 or 16 bits.
+            The newer frame of the result: grey, BGR or BGRA of 8 or 16 bits.
         result :
-            The pipeline's answer for this frame. Where it names no world, nothing is called
-            moving; where it refuses the image, the frame is left out.
+            The result of the pipeline for this frame. Without a world in it, the instance image
+            is all zero. If the pipeline has refused the image, all memory is cleared, too.
 
         """
         check_array(image)
@@ -114,7 +115,7 @@ class MotionMasks:
         return _enlarged(self._segment(view, result), image.shape[:2])
 
     def _is_new(self, stamp: int, shape: tuple[int, ...]) -> bool:
-        """Whether a frame does not continue the last ones."""
+        """Whether a frame begins a new sequence: after a pause, or with another size."""
         if self._memory is None:
             return False
         width, height = grid_sizes(shape[1], shape[0])[1]
@@ -145,7 +146,7 @@ class MotionMasks:
             return faded, self._memory.body
         frame = _Frame(view, before, tracks, shown, residual, nats, lost)
         odds, owner = self._odds(frame, flows)
-        body = np.where(_believed(odds, tracks, lost | (shown.region > 0)), owner, 0)
+        body = np.where(_supported(odds, tracks, lost | (shown.region > 0)), owner, 0)
         odds[(odds > 0) & (body == 0)] = -0.5
         self._memory.fields[..., 0] = np.clip(odds, -4.0, 4.0)
         self._memory.body = body.astype(np.int32)
@@ -180,15 +181,15 @@ class MotionMasks:
         for weight, part in zip(WEIGHTS, (votes, flow, colour, frame.before.fields[..., 0])):
             odds += weight * np.clip(part, -CAP, CAP)
         kernels.smooth_edges(odds, frame.view.lab, SMOOTH_PX, EDGE_LAB, SMOOTH_ROUNDS)
-        believed = _believed(odds, frame.tracks, frame.lost | (frame.shown.region > 0))
-        self._colours.learn(believed & (odds > SURE) & (votes > SURE),
+        supported = _supported(odds, frame.tracks, frame.lost | (frame.shown.region > 0))
+        self._colours.learn(supported & (odds > SURE) & (votes > SURE),
                             (odds < -SURE) & (votes < -SURE))
         return odds, owner
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """What is known of a frame before its pixels are labelled."""
+    """The evidence of a frame, before its pixels are labelled."""
 
     view: View
     before: _Memory
@@ -209,7 +210,7 @@ def _begin(stamp: int, view: View) -> _Memory:
 
 
 def _carried(memory: _Memory, view: View) -> _Memory:
-    """Return the memory at its new places."""
+    """Return the memory, warped to the pixels of this frame."""
     new = _Memory(memory.stamp, view.lab, np.empty_like(memory.fields),
                   np.empty_like(memory.body), np.empty_like(memory.age))
     kernels.carry(view.flow, memory.fields, memory.lab, memory.body, memory.age, view.lab,
@@ -219,7 +220,7 @@ def _carried(memory: _Memory, view: View) -> _Memory:
 
 def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
                    ) -> tuple[FloatImage, FloatImage]:
-    """Return the flow against the world, and its sum over the last frames with their number."""
+    """Return the flow relative to the world, and its sum over recent frames with their number."""
     h, w = view.shape
     moving = (before.body > 0).astype(np.uint8)
     moving = cv2.dilate(moving, np.ones((5, 5), np.uint8))
@@ -228,7 +229,7 @@ def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
     moving |= cv2.dilate(hit, np.ones((11, 11), np.uint8))
     trust = 1.0 - cv2.blur(moving.astype(np.float32), (5, 5))
     residual = view.flow - world_flow(view.flow, trust)
-    # A leaky sum along the path of each pixel, and the number of frames in it.
+    # A sum along the path of each pixel, in which older frames fade, and their number.
     displacement = KEEP_PER_S**seconds * before.fields[..., 1:]
     displacement[..., :2] += residual
     displacement[..., 2] += 1.0
@@ -237,8 +238,8 @@ def _against_world(view: View, before: _Memory, tracks: Tracks, seconds: float
 
 def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: IdImage
                    ) -> FloatImage:
-    """Return by how many nats each pixel contradicts the world, parallax and noise allowed for."""
-    # Static tracks on a body of the last mask may be wrong ones: they must not excuse the body.
+    """Return by how many nats each pixel contradicts the world, beyond parallax and noise."""
+    # Static tracks on a body of the last mask may be wrong; their residual is not parallax.
     static = (tracks.sure < 0.5 * MOVING) & (tracks.at(body) == 0)
     spread = parallax(displacement, tracks.pixels[static])
     noise2 = 2 * NOISE**2 * displacement[..., 2] + USUAL_PARALLAX**2 * spread**2
@@ -248,7 +249,7 @@ def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: I
 
 
 def _votes(frame: _Frame) -> FloatImage:
-    """Return log-odds by the votes of tracks, and of the flow where it shows a body."""
+    """Return log-odds from the votes of tracks, and from the flow in proposed regions."""
     tracks, view = frame.tracks, frame.view
     witness = tracks.moving | ((tracks.sure <= DOUBTFUL) & ~tracks.at(frame.lost))
     weight = np.where(witness, 1.0, DOUBT_WEIGHT).astype(np.float32)
@@ -267,12 +268,12 @@ def _near_bodies(frame: _Frame) -> ByteImage:
     near = ((frame.before.body > 0) | (frame.shown.region > 0)).astype(np.uint8)
     x, y = frame.tracks.pixels[frame.tracks.moving].T
     near[y, x] = 1
-    # Twice the reach of a vote: where moving tracks vote, static ones have their say.
+    # Twice the reach of a vote, so that static tracks vote wherever moving ones do.
     return np.asarray(cv2.dilate(near, np.ones((4 * VOTE_REACH + 1,) * 2, np.uint8)), np.uint8)
 
 
 def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
-    """Return log-odds by the residuals of the flow to world and bodies, and the nearest body."""
+    """Return log-odds from the residuals of the flow to world and bodies; and the nearest body."""
     nearest, owner = flows.residual(frame.view.flow)
     noise2 = (NOISE + 0.1 * flows.speed)**2
     world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
@@ -280,9 +281,9 @@ def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
     return np.log((noise2 + world2) / (noise2 + body2)), owner
 
 
-def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
+def _supported(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
               ) -> npt.NDArray[np.bool_]:
-    """Return the components of the mask that tracks, flow or memory vouch for."""
+    """Return the components of the mask that enough tracks, flow or memory support."""
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
     hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
     pixels = np.bincount(parts[held], minlength=count)
@@ -291,9 +292,9 @@ def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
     return np.asarray(good[parts])
 
 
-def _enlarged(answer: tuple[FloatImage, IdImage], shape: tuple[int, ...]) -> IdImage:
-    """Bring the answer to the image's size; the border runs where the log-odds cross zero."""
-    odds, body = answer
+def _enlarged(segmented: tuple[FloatImage, IdImage], shape: tuple[int, ...]) -> IdImage:
+    """Return the instances at the size of the image; borders are where log-odds cross zero."""
+    odds, body = segmented
     large = np.zeros(shape[:2], np.int32)
     if body.any():
         sign = np.where(body > 0, np.maximum(odds, 0.05), np.minimum(odds, -0.05))
