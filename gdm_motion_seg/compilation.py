@@ -19,6 +19,7 @@ from zlib import crc32
 from numba import njit, types
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 
 from gdm_motion_seg.progress import progress
 
@@ -130,12 +131,30 @@ def _without_literals(dispatcher: Any) -> None:
     dispatcher.get_call_template = get_call_template
 
 
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return a decorator that compiles a function with numba and caches the code on disk."""
+class _Inner(CPUDispatcher):
+    """A dispatcher without code for calls from Python."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse the call, which would end the process."""
+        raise TypeError(f'{self.__name__} can be called by compiled functions only')
+
+
+def compiled(inner: bool = False, **options: Any) -> Callable[[Function], Function]:
+    """
+    Return a decorator that compiles a function with numba and caches the code on disk.
+
+    ``inner`` is for functions that only other compiled functions call. The code that converts
+    arguments from Python is then left out; it takes as long to compile as a small function.
+    """
     def decorate(function: Function) -> Function:
-        flags: dict[str, Any] = {'nogil': True, 'no_cfunc_wrapper': True, **options}
+        flags: dict[str, Any] = {'nogil': True, 'no_cfunc_wrapper': True,
+                                 'no_cpython_wrapper': inner, **options}
         dispatcher: Any = njit(**flags)(function)
         _without_literals(dispatcher)
+        if inner:
+            dispatcher.__class__ = _Inner
         try:
             dispatcher._cache = _TolerantCache(function)
         except (RuntimeError, OSError):
@@ -154,6 +173,9 @@ compiler can inline, and that depends on the contents of its cache. The same ima
 always give the same results.
 """
 
+inner_kernel = compiled(inner=True, error_model='numpy')
+"""Like ``kernel``, for functions that only other kernels call."""
+
 reordered_kernel = compiled(error_model='numpy', fastmath=REORDER)
 """Like ``kernel``, for sums whose last digit does not matter; they may be vectorized."""
 
@@ -161,5 +183,6 @@ inlined = njit(inline='always', error_model='numpy')
 """
 Compiles a function that is always inlined into the kernels that call it.
 
-So what the compiler reorders does not depend on the contents of its cache.
+So what the compiler reorders does not depend on the contents of its cache. A function that only
+one kernel calls also compiles faster, because no code of its own is made.
 """

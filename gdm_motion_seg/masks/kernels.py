@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inner_kernel, kernel
 
 FloatImage = npt.NDArray[np.float32]
 ByteImage = npt.NDArray[np.uint8]
@@ -126,7 +126,7 @@ def smooth_edges(values: FloatImage, lab: ByteImage, reach: float, edge: float,
                 values[y, x] += a * (values[y + 1, x] - values[y, x])
 
 
-@kernel
+@inner_kernel
 def _difference(lab: ByteImage, y: int, x: int, v: int, u: int) -> int:
     return int(abs(np.int64(lab[y, x, 0]) - np.int64(lab[v, u, 0]))
                + abs(np.int64(lab[y, x, 1]) - np.int64(lab[v, u, 1]))
