@@ -69,6 +69,7 @@ class _TolerantCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the cached code of a signature; None if there is none or it cannot be read."""
+        _load_reordered()
         try:
             if _TolerantCache._is_ready:
                 return self._load_overload(sig, target_context)
@@ -82,6 +83,14 @@ class _TolerantCache(FunctionCache):
                           f'again ({_reason(error)})')
             self._remove()
             return None
+
+    def signatures(self, codegen: Any) -> list[Any]:
+        """Return the signatures whose code is in the cache."""
+        try:
+            keys = self._cache_file._load_index()
+        except Exception:  # it is reported when the code is needed
+            return []
+        return [key[0] for key in keys if key == self._index_key(key[0], codegen)]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the code of a signature to the cache, if there is space."""
@@ -97,6 +106,26 @@ class _TolerantCache(FunctionCache):
             Path(self._cache_file._index_path).unlink(missing_ok=True)
         except OSError:
             pass  # the next read fails again and is handled again
+
+
+_reordered: list[Any] = []
+"""Functions whose arithmetic may be reordered, until their cached code is loaded."""
+
+
+def _load_reordered() -> None:
+    """
+    Load the cached code of functions that may be reordered, before that of their callers.
+
+    The code of a caller contains copies of the functions that it calls. A copy is optimized once
+    more, and may be reordered in another way. The linker uses the copy that is loaded first: after
+    a compilation the function itself, which is also to be used with code from the cache. So the
+    same images give the same results in both cases.
+    """
+    while _reordered:
+        dispatcher = _reordered.pop(0)
+        if isinstance(dispatcher._cache, _TolerantCache):
+            for signature in dispatcher._cache.signatures(dispatcher.targetctx.codegen()):
+                dispatcher.compile(signature)
 
 
 def _reason(error: Exception) -> str:
@@ -160,6 +189,8 @@ def compiled(inner: bool = False, **options: Any) -> Callable[[Function], Functi
         except (RuntimeError, OSError):
             progress.note('there is no writable folder for compiled code (see NUMBA_CACHE_DIR), '
                           f'{AGAIN}')
+        if 'fastmath' in options:
+            _reordered.append(dispatcher)
         return cast(Function, dispatcher)
     return decorate
 
