@@ -167,7 +167,7 @@ class _Inner(CPUDispatcher):
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Refuse the call, which would end the process."""
-        raise TypeError(f'{self.__name__} can be called by compiled functions only')
+        raise TypeError(f'{self.py_func.__name__} can be called by compiled functions only')
 
 
 def compiled(inner: bool = False, **options: Any) -> Callable[[Function], Function]:

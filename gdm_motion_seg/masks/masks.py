@@ -282,7 +282,7 @@ def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
 
 
 def _supported(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
-              ) -> npt.NDArray[np.bool_]:
+               ) -> npt.NDArray[np.bool_]:
     """Return the components of the mask that enough tracks, flow or memory support."""
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
     hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
