@@ -19,6 +19,7 @@ from zlib import crc32
 from numba import njit, types
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
 
 from gdm_motion_seg.progress import progress
 
@@ -68,6 +69,7 @@ class _TolerantCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the cached code of a signature; None if there is none or it cannot be read."""
+        _load_reordered()
         try:
             if _TolerantCache._is_ready:
                 return self._load_overload(sig, target_context)
@@ -81,6 +83,14 @@ class _TolerantCache(FunctionCache):
                           f'again ({_reason(error)})')
             self._remove()
             return None
+
+    def signatures(self, codegen: Any) -> list[Any]:
+        """Return the signatures whose code is in the cache."""
+        try:
+            keys = self._cache_file._load_index()
+        except Exception:  # it is reported when the code is needed
+            return []
+        return [key[0] for key in keys if key == self._index_key(key[0], codegen)]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Write the code of a signature to the cache, if there is space."""
@@ -96,6 +106,26 @@ class _TolerantCache(FunctionCache):
             Path(self._cache_file._index_path).unlink(missing_ok=True)
         except OSError:
             pass  # the next read fails again and is handled again
+
+
+_reordered: list[Any] = []
+"""Functions whose arithmetic may be reordered, until their cached code is loaded."""
+
+
+def _load_reordered() -> None:
+    """
+    Load the cached code of functions that may be reordered, before that of their callers.
+
+    The code of a caller contains copies of the functions that it calls. A copy is optimized once
+    more, and may be reordered in another way. The linker uses the copy that is loaded first: after
+    a compilation the function itself, which is also to be used with code from the cache. So the
+    same images give the same results in both cases.
+    """
+    while _reordered:
+        dispatcher = _reordered.pop(0)
+        if isinstance(dispatcher._cache, _TolerantCache):
+            for signature in dispatcher._cache.signatures(dispatcher.targetctx.codegen()):
+                dispatcher.compile(signature)
 
 
 def _reason(error: Exception) -> str:
@@ -130,17 +160,37 @@ def _without_literals(dispatcher: Any) -> None:
     dispatcher.get_call_template = get_call_template
 
 
-def compiled(**options: Any) -> Callable[[Function], Function]:
-    """Return a decorator that compiles a function with numba and caches the code on disk."""
+class _Inner(CPUDispatcher):
+    """A dispatcher without code for calls from Python."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Refuse the call, which would end the process."""
+        raise TypeError(f'{self.py_func.__name__} can be called by compiled functions only')
+
+
+def compiled(inner: bool = False, **options: Any) -> Callable[[Function], Function]:
+    """
+    Return a decorator that compiles a function with numba and caches the code on disk.
+
+    ``inner`` is for functions that only other compiled functions call. The code that converts
+    arguments from Python is then left out; it takes as long to compile as a small function.
+    """
     def decorate(function: Function) -> Function:
-        flags: dict[str, Any] = {'nogil': True, 'no_cfunc_wrapper': True, **options}
+        flags: dict[str, Any] = {'nogil': True, 'no_cfunc_wrapper': True,
+                                 'no_cpython_wrapper': inner, **options}
         dispatcher: Any = njit(**flags)(function)
         _without_literals(dispatcher)
+        if inner:
+            dispatcher.__class__ = _Inner
         try:
             dispatcher._cache = _TolerantCache(function)
         except (RuntimeError, OSError):
             progress.note('there is no writable folder for compiled code (see NUMBA_CACHE_DIR), '
                           f'{AGAIN}')
+        if 'fastmath' in options:
+            _reordered.append(dispatcher)
         return cast(Function, dispatcher)
     return decorate
 
@@ -154,6 +204,9 @@ compiler can inline, and that depends on the contents of its cache. The same ima
 always give the same results.
 """
 
+inner_kernel = compiled(inner=True, error_model='numpy')
+"""Like ``kernel``, for functions that only other kernels call."""
+
 reordered_kernel = compiled(error_model='numpy', fastmath=REORDER)
 """Like ``kernel``, for sums whose last digit does not matter; they may be vectorized."""
 
@@ -161,5 +214,6 @@ inlined = njit(inline='always', error_model='numpy')
 """
 Compiles a function that is always inlined into the kernels that call it.
 
-So what the compiler reorders does not depend on the contents of its cache.
+So what the compiler reorders does not depend on the contents of its cache. A function that only
+one kernel calls also compiles faster, because no code of its own is made.
 """

@@ -14,7 +14,6 @@ import math
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import kernel
@@ -24,8 +23,6 @@ from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion
-
-ComplexArray = npt.NDArray[np.complex128]
 
 LEAST_POINTS = 8
 """With fewer points the error of a pose cannot be estimated."""
@@ -129,47 +126,51 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
-    z1, z2 = (np.ascontiguousarray(x).view(np.complex128)[:, 0] for x in (x1, x2))
-    growth, sigma = _expansion(z1, z2)
+    growth, sigma = _expansion(np.ascontiguousarray(x1, np.float64),
+                               np.ascontiguousarray(x2, np.float64))
     if not growth >= SURE * sigma:
         return None
     return Contact(seconds / growth, seconds * sigma / growth**2)
 
 
 @kernel
-def _expansion(z1: ComplexArray, z2: ComplexArray) -> tuple[float, float]:
+def _expansion(x1: FloatArray, x2: FloatArray) -> tuple[float, float]:
     """
     Return by what share points expand, and its standard error; infinite if they are too close.
 
-    A similarity is fitted robustly: scale and rotation about the centre are one complex factor.
+    A similarity is fitted robustly: scale and rotation about the centre are a complex factor p +
+    iq. Its arithmetic is written out, because that of complex numbers takes long to compile.
     """
-    n, factor, sigma = len(z1), 1.0 + 0.0j, math.inf
+    n, p, q, sigma = len(x1), 1.0, 0.0, math.inf
     weight, error2 = np.empty(n), np.empty(n)
     for i in range(n):
         weight[i] = 1.0
     for _ in range(ROUNDS):
-        total, mean1, mean2, spread, product = 0.0, 0.0j, 0.0j, 0.0, 0.0j
+        total = u1 = v1 = u2 = v2 = spread = p = q = 0.0
         for i in range(n):
-            total += weight[i]
-            mean1 += weight[i] * z1[i]
-            mean2 += weight[i] * z2[i]
-        mean1 /= total
-        mean2 /= total
+            w = weight[i]
+            total += w
+            u1, v1 = u1 + w * x1[i, 0], v1 + w * x1[i, 1]
+            u2, v2 = u2 + w * x2[i, 0], v2 + w * x2[i, 1]
+        u1, v1, u2, v2 = u1 / total, v1 / total, u2 / total, v2 / total
         for i in range(n):
-            p = weight[i] * (z1[i] - mean1).conjugate()
-            spread += (p * (z1[i] - mean1)).real
-            product += p * (z2[i] - mean2)
+            a, b = x1[i, 0] - u1, x1[i, 1] - v1
+            c, d = x2[i, 0] - u2, x2[i, 1] - v2
+            wa, wb = weight[i] * a, weight[i] * b
+            spread += wa * a + wb * b
+            p, q = p + (wa * c + wb * d), q + (wa * d - wb * c)
         if spread < total * LEAST_SPREAD_PX * LEAST_SPREAD_PX:
             return 0.0, math.inf
-        factor = product / spread
+        p, q = p / spread, q / spread
         for i in range(n):
-            error = z2[i] - mean2 - factor * (z1[i] - mean1)
-            error2[i] = error.real * error.real + error.imag * error.imag
+            a, b = x1[i, 0] - u1, x1[i, 1] - v1
+            s, t = x2[i, 0] - u2 - (p * a - q * b), x2[i, 1] - v2 - (p * b + q * a)
+            error2[i] = s * s + t * t
         usual = max(median(error2) / 1.386, 1e-4)
         sigma = math.sqrt(usual / spread)
         for i in range(n):
             weight[i] = 1.0 / (1.0 + error2[i] / (4.0 * usual))
-    return abs(factor) - 1.0, sigma
+    return math.hypot(p, q) - 1.0, sigma
 
 
 def quaternion(rotation: FloatArray) -> FloatArray:

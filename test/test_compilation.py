@@ -33,8 +33,9 @@ with progress.reported(print):
 
 
 @pytest.fixture
-def module(tmp_path):
+def module(tmp_path, monkeypatch):
     """Return a function that loads a module with one kernel and counts the compilations."""
+    monkeypatch.setattr('numba.config.CACHE_DIR', '')  # next to the module
     file = tmp_path / 'tiny.py'
     file.write_text(MODULE)
 
@@ -167,3 +168,39 @@ def test_a_note_also_reaches_later_listeners_but_once():
     with this.reported(print, late.append):
         pass
     assert early == late == ['no room']
+
+
+REORDERED = """
+import numpy as np
+from gdm_motion_seg.compilation import kernel, reordered_kernel
+
+@reordered_kernel
+def total(values):
+    result = 0.0
+    for value in values:
+        result += value
+    return result
+
+@kernel
+def mean(values):
+    return total(values) / len(values)
+
+mean(np.ones(9))
+print(len(total.signatures))
+"""
+
+
+def test_with_a_cache_the_same_copy_of_a_reordered_function_is_used_as_without(tmp_path):
+    """The copy in the code of its caller is optimized twice, and may add in another order."""
+    (tmp_path / 'sums.py').write_text(REORDERED)
+    for _ in range(2):
+        done = subprocess.run([sys.executable, str(tmp_path / 'sums.py')], text=True,
+                              capture_output=True,
+                              env={**os.environ, 'NUMBA_CACHE_DIR': str(tmp_path / 'cache')})
+        assert done.stdout == '1\n', done.stderr
+
+
+def test_an_inner_kernel_cannot_be_called_from_python():
+    from gdm_motion_seg.geometry.rigid import copy
+    with pytest.raises(TypeError, match='copy can be called by compiled functions only'):
+        copy(None, None)

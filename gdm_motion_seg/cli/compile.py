@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     with progress.waiting('loading'):
         from gdm_motion_seg.warm_up import warm_up
         warm_up(config)
-    console.screen.print(
-        f'{progress.compiled} functions compiled in {time.monotonic() - start:.1f} s'
-        if progress.compiled else 'everything was compiled already')
+    count = f'{progress.compiled} function{"s" if progress.compiled > 1 else ""}'
+    console.screen.print(f'{count} compiled in {time.monotonic() - start:.1f} s'
+                         if progress.compiled else 'everything was compiled already')
     return 0

@@ -8,12 +8,12 @@ import math
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inlined, kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.gdm.empirical import GRAM_FLOOR
 
 
-@kernel
+@inlined
 def dimension_shares(vectors: FloatArray, members: IntArray, epsilon: float, weight: float,
                      share: FloatArray) -> float:
     """
@@ -77,7 +77,7 @@ def excess_dimension(vectors: FloatArray, places: FloatArray, members: IntArray,
     if len(members) == 0:
         return 0.0
     excess = 0.0
-    for half in range(2):  # one call, because the compiler copies the function for each
+    for half in range(2):  # one call, because the function is compiled for each
         weight = 1.0 if half == 0 else -null
         excess += weight * dimension_shares(vectors if half == 0 else places, members, epsilon,
                                             weight, share)

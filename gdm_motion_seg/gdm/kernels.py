@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import kernel, reordered_kernel
+from gdm_motion_seg.compilation import inner_kernel, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.gdm.eigenvalues import eigenvalues
 from gdm_motion_seg.gdm.empirical import GRAM_FLOOR
@@ -48,7 +48,7 @@ SCREEN_MARGIN = 1e-5
 """Assumed relative error of the quadrature, many times the actual one."""
 
 
-@kernel
+@inner_kernel
 def dimension_of_eigenvalues(values: FloatArray, epsilon: float, scale: float) -> float:
     """Compute the empirical dimension; eigenvalues below GRAM_FLOOR * scale are zero."""
     largest = 0.0
@@ -108,7 +108,7 @@ def gradient_forms(grams: FloatArray, epsilon: float, p: float, dims: FloatArray
                 forms[s, k, index] *= outer
 
 
-@kernel
+@inner_kernel
 def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
     """Write d(d-hat)/d(sigma) / sigma for each eigenvalue sigma^2; return d-hat."""
     largest = 0.0
@@ -144,7 +144,7 @@ def _slopes(values: FloatArray, epsilon: float, slopes: FloatArray) -> float:
     return dimension
 
 
-@kernel
+@inner_kernel
 def _p_norm(dims: FloatArray, p: float) -> float:
     largest = 0.0
     for value in dims:
@@ -157,7 +157,7 @@ def _p_norm(dims: FloatArray, p: float) -> float:
     return float(largest * total ** (1.0 / p))
 
 
-@kernel
+@inner_kernel
 def _unpack(monomials: FloatArray, gram: FloatArray) -> None:
     d = gram.shape[0]
     index = 0
@@ -250,7 +250,7 @@ def _project(column: FloatArray) -> None:
         column[k] = max(column[k] - shift, 0.0)
 
 
-@kernel
+@inner_kernel
 def _add_square(gram: FloatArray, vector: FloatArray, sign: float) -> None:
     """Add sign v v^T to a Gram matrix, in place."""
     d = len(vector)
@@ -323,7 +323,7 @@ def prepare_screen(gram: FloatArray, epsilon: float, screen: Screen) -> None:
         tails[row, 3] = -factor * math.exp((a - 2.0) * high) / math.expm1((2.0 - a) * SCREEN_STEP)
 
 
-@kernel
+@inner_kernel
 def _dimension_of_sums(sum_s: float, sum_t: float, epsilon: float) -> float:
     if sum_s <= 0.0 or sum_t <= 0.0:
         return 0.0
@@ -403,7 +403,7 @@ def least_after_joining(vector: FloatArray, epsilon: float, screen: Screen,
     return _dimension_of_sums(sum_s, sum_t, epsilon) * (1.0 - SCREEN_MARGIN)
 
 
-@kernel
+@inner_kernel
 def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: float,
                     scale: float, work: FloatArray, values: FloatArray, off: FloatArray,
                     changed: FloatArray) -> float:
@@ -414,7 +414,7 @@ def _dimension_with(gram: FloatArray, vector: FloatArray, sign: float, epsilon: 
     return dimension_of_eigenvalues(values, epsilon, scale)
 
 
-@kernel
+@inner_kernel
 def _cost(power_sum: float, dimension_sum: float, d: int, p: float, tie_weight: float) -> float:
     """Compute GD plus tie_weight times the sum of dimensions; power_sum adds (d-hat / D)^p."""
     cost = d * max(power_sum, 0.0) ** (1.0 / p)
@@ -548,7 +548,7 @@ def reassign(vectors: FloatArray, labels: IntArray, n_clusters: int, epsilon: fl
     return n_sweeps
 
 
-@kernel
+@inner_kernel
 def _dimension_of_pair(v: FloatArray, w: FloatArray, epsilon: float) -> float:
     """Compute the empirical dimension of two vectors, whose Gram matrix needs no eigensolver."""
     vv = 0.0

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
@@ -219,7 +219,7 @@ def _normal_equations(f: FloatArray, points: FloatArray, weights: FloatArray, lo
     return cost
 
 
-@kernel
+@inner_kernel
 def _cofactors(f: FloatArray, cofactor: FloatArray) -> float:
     """Write the derivative of the determinant by each entry; return the determinant."""
     for i in range(3):
@@ -230,7 +230,7 @@ def _cofactors(f: FloatArray, cofactor: FloatArray) -> float:
     return float(f[0, 0] * cofactor[0, 0] + f[0, 1] * cofactor[0, 1] + f[0, 2] * cofactor[0, 2])
 
 
-@kernel
+@inner_kernel
 def _unit(v: FloatArray) -> float:
     """Scale nine numbers to unit norm, in place; return the norm they had."""
     norm = 1e-300
@@ -252,8 +252,11 @@ def minimise(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: floa
     the rank back.
     """
     matrix, jtr, factor, step = np.empty((9, 9)), np.empty(9), np.empty((9, 9)), np.empty(9)
-    jtj, gradient, trial, cofactor = matrix.copy(), jtr.copy(), f.copy(), f.copy()
+    jtj, gradient, trial = np.empty((9, 9)), np.empty(9), np.empty((3, 3))
+    cofactor = np.empty((3, 3))
     g, t, n = f.reshape(9), trial.reshape(9), cofactor.reshape(9)
+    for i in range(9):
+        t[i] = g[i]
     cost, damping, small = np.inf, 1e-2, False
     for _ in range(iterations + 1):
         new = _normal_equations(trial, points, weights, loss2, matrix, jtr)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import inlined, kernel, reordered_kernel
+from gdm_motion_seg.compilation import inlined, inner_kernel, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 
@@ -35,7 +35,7 @@ TINY = 1e-18
 """Keeps a point at both epipoles from dividing by zero."""
 
 
-@kernel
+@inner_kernel
 def _cross(t: FloatArray, r: FloatArray, e: FloatArray) -> None:
     """Write [t]x R."""
     for j in range(3):
@@ -50,7 +50,7 @@ def essential(motion: FloatArray, e: FloatArray) -> None:
     _cross(motion[3], motion, e)
 
 
-@kernel
+@inlined
 def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatArray) -> None:
     """Write exp([w]x) R."""
     theta = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
@@ -66,7 +66,7 @@ def _turn(rotation: FloatArray, w0: float, w1: float, w2: float, turned: FloatAr
         turned[2, j] = shrink * z + a * (w0 * y - w1 * x) + along * w2
 
 
-@kernel
+@inner_kernel
 def _derivatives(motion: FloatArray, uv: FloatArray, turned: FloatArray, de: FloatArray) -> None:
     """Write two tangents of the unit sphere at t, and dE along three turns and along them."""
     t = motion[3]
@@ -198,7 +198,7 @@ def parallax(r: tuple[float, ...], t: tuple[float, ...], x: float, y: float, u: 
     return (u - far_x) * gx + (v - far_y) * gy, gx, gy, far_x, far_y
 
 
-@kernel
+@inlined
 def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: FloatArray,
                 jtr: FloatArray) -> float:
     """
@@ -225,7 +225,7 @@ def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: Floa
     return cost
 
 
-@kernel
+@inlined
 def _step(motion: FloatArray, uv: FloatArray, jtj: FloatArray, jtr: FloatArray, damping: float,
           work: FloatArray, moved: FloatArray) -> bool:
     """Write the motion after one damped step; False if the equations are singular."""
@@ -250,7 +250,7 @@ def _step(motion: FloatArray, uv: FloatArray, jtj: FloatArray, jtr: FloatArray, 
     return True
 
 
-@kernel
+@inner_kernel
 def copy(source: FloatArray, target: FloatArray) -> None:
     """Copy a matrix; compiles in a tenth of the time of ``target[:] = source``."""
     for i in range(source.shape[0]):
@@ -330,7 +330,7 @@ def rigid_cost(motion: FloatArray, rays: FloatArray, precision: FloatArray, cost
         mirrored[n] = distance + (behind if p > 0.0 else 0.0)
 
 
-@kernel
+@inner_kernel
 def face_forward(motion: FloatArray, cost: FloatArray, mirrored: FloatArray, members: IntArray,
                  cap: float) -> float:
     """Give t the sign under which more members lie before the camera; return their capped cost."""
@@ -347,10 +347,11 @@ def face_forward(motion: FloatArray, cost: FloatArray, mirrored: FloatArray, mem
     return forward
 
 
-@kernel
+@inlined
 def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
     """Write the rotation that best turns the first rays into the second (Wahba's problem)."""
-    b, a, c = np.zeros((3, 3)), np.ones(3), np.ones(3)
+    b, a, c = np.zeros((3, 3)), np.empty(3), np.empty(3)
+    a[2] = c[2] = 1.0
     for n in range(rays.shape[1]):
         a[0], a[1], c[0], c[1] = rays[0, n], rays[1, n], rays[2, n], rays[3, n]
         w = 1.0 / math.sqrt((1.0 + a[0] * a[0] + a[1] * a[1]) * (1.0 + c[0] * c[0] + c[1] * c[1]))
@@ -388,7 +389,9 @@ def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision
     """
     m, few = len(members), min(len(members), SUBSET)
     part, part_precision = np.empty((4, few)), np.empty(few)
-    everyone, weight = np.empty(few, np.int64), np.ones(rays.shape[1])
+    everyone, weight = np.empty(few, np.int64), np.empty(rays.shape[1])
+    for n in range(len(weight)):
+        weight[n] = 1.0
     for i in range(few):
         n = members[i * m // few]
         everyone[i] = i

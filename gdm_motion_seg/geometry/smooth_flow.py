@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 
@@ -25,7 +25,7 @@ ORDER = np.array([0, 3, 1, 2, 4, 5, 6, 7])
 """Parameters in the order in which simpler models use them."""
 
 
-@kernel
+@inner_kernel
 def flow_residual(h: FloatArray, x: float, y: float, u: float, v: float) -> tuple[float, float]:
     """Return the residual of the flow (u, v) at (x, y)."""
     q = h[6] * x + h[7] * y
@@ -33,7 +33,7 @@ def flow_residual(h: FloatArray, x: float, y: float, u: float, v: float) -> tupl
             v - (h[3] + h[4] * x + h[5] * y + q * (y - v)))
 
 
-@kernel
+@inlined
 def flow_residuals(h: FloatArray, x: FloatArray, flow: FloatArray) -> FloatArray:
     """Return the length of every residual."""
     residuals = np.empty(len(x))

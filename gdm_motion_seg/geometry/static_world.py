@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import inlined, kernel
+from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.rigid import (
     copy, entries, epipolar, essential, parallax, refine_rigid)
@@ -76,7 +76,7 @@ def ray_tracks(x1: FloatArray, x2: FloatArray, covariance: FloatArray,
                      BEHIND_PX + BEHIND_SHARE * np.sqrt(moved2))
 
 
-@kernel
+@inner_kernel
 def _systematic_sample(weight: FloatArray, count: int) -> IntArray:
     """Draw indices in proportion to the weights, one from each of ``count`` equal shares."""
     total, last = 0.0, len(weight) - 1
@@ -93,14 +93,14 @@ def _systematic_sample(weight: FloatArray, count: int) -> IntArray:
     return sample
 
 
-@kernel
+@inner_kernel
 def _draw(sample: IntArray, drawn: IntArray) -> None:
     """Draw members of a sample at random, with replacement."""
     for i in range(len(drawn)):
         drawn[i] = sample[np.random.randint(0, SAMPLE)]
 
 
-@kernel
+@inner_kernel
 def _all(count: int) -> IntArray:
     """Return the indices 0, 1, ... of all tracks."""
     indices = np.empty(count, np.int64)
@@ -109,7 +109,7 @@ def _all(count: int) -> IntArray:
     return indices
 
 
-@kernel
+@inner_kernel
 def _ones(count: int) -> FloatArray:
     """Return equal weights."""
     ones = np.empty(count)
@@ -189,7 +189,7 @@ def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatAr
     return nats
 
 
-@kernel
+@inner_kernel
 def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float,
                  most: float) -> float:
     """

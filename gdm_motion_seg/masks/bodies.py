@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The bodies of the masks: their names and lives, and those that only the flow shows."""
+"""The bodies of the masks: their ids, how long they are kept, and bodies without tracks."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from gdm_motion_seg.masks.kernels import FloatImage, IdImage
 FLOW_BODY = 1_000_000
 """Ids from here on are bodies that only the flow shows; they have no tracks."""
 HOLD_S = 0.5
-"""So long a body is remembered after tracks and flow have lost it, in seconds."""
+"""Time in seconds for which a body is kept after neither tracks nor flow show it any more."""
 CONTRADICTS = 2.0
 """Smoothed contradiction in nats above which a pixel contradicts the world."""
 AREA = 0.002
@@ -28,11 +28,11 @@ WITNESSES = 3
 REFUSED = 0.12
 """Mean probability of moving of the tracks inside below which they reject a region."""
 OVERLAP = 0.3
-"""Share of a region on an earlier body above which it is that body."""
+"""A region is an earlier body if more than this share of its pixels belonged to that body."""
 
 
 class Names:
-    """Which body is which, and how long each is still believed in."""
+    """Ids of the bodies over time, and the time for which each is still kept."""
 
     def __init__(self) -> None:
         """Begin without bodies."""
@@ -42,7 +42,7 @@ class Names:
 
     @property
     def alive(self) -> tuple[int, ...]:
-        """Ids of the bodies that are believed in."""
+        """Ids of the bodies that are kept at present."""
         return tuple(self._left)
 
     def new(self) -> int:
@@ -52,9 +52,10 @@ class Names:
 
     def of_tracks(self, bodies: IntArray, under: IdImage) -> IntArray:
         """
-        Return the names of the tracks' bodies.
+        Return the id in the masks of the body of each track.
 
-        A new body on the pixels (``under``) of one that has no tracks any more is that body.
+        ``under`` (h, w) are the bodies of the last mask. If a body of the tracks is new, and most
+        of its tracks lie on a body of the last mask without tracks, it gets the id of that body.
         """
         now = [int(b) for b in np.unique(bodies[bodies > 0])]
         for body in now:
@@ -68,7 +69,7 @@ class Names:
         return np.array([self._same.get(int(b), 0) for b in bodies], np.int64)
 
     def tick(self, seen: set[int], seconds: float) -> None:
-        """Let a frame pass in which some bodies were seen."""
+        """Advance by one frame of this length, in which some bodies were seen."""
         for body in seen:
             self._left[body] = min(HOLD_S, self._left.get(body, 0.0) + seconds)
         for body in set(self._left) - seen:
@@ -76,13 +77,13 @@ class Names:
         self._left = {body: left for body, left in self._left.items() if left > 0}
 
     def drop(self, body: int) -> None:
-        """Believe no longer in a body."""
+        """Remove a body at once."""
         self._left.pop(body, None)
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """The proposals of the flow in a frame."""
+    """Regions of a frame that the flow proposes as bodies."""
 
     region: IdImage
     """(h, w) id of the proposed body, 0 elsewhere."""

@@ -4,8 +4,8 @@
 """
 The flow of the static world and of bodies on the working grid.
 
-The world is one smooth field; ``parallax`` is how far its tracks leave that field. A body is an
-affine flow.
+The flow of the world is a polynomial of the position; ``parallax`` is how far its tracks differ
+from that. The flow of a body is affine.
 """
 
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ import numpy.typing as npt
 from gdm_motion_seg.masks.kernels import FloatImage, IdImage
 
 DEGREE = 3
-"""Of the polynomial: a homography over one frame is quadratic, some relief needs one more."""
+"""Degree of the polynomial: 2 for a homography over one frame, 3 because of depth."""
 STEP = 5
 """Pixels between the samples that the polynomial is fitted to."""
 SCALE = 0.3
-"""Residual in pixels of the grid from which on a sample counts less."""
+"""Residual in pixels of the grid at which a sample has a quarter of its weight."""
 ROUNDS = 4
-"""Of the robust fit."""
+"""Iterations of the robust fit."""
 CELL = 6
 """Side in pixels of the cells in which the parallax of tracks is averaged."""
 CELL_BLUR = 2.0
 """Standard deviation in cells of the mean over neighbours."""
 PRIOR_TRACKS = 0.3
-"""So many tracks the image's median counts for in every cell."""
+"""Weight of the median of the image in each cell, in tracks."""
 ENOUGH_TRACKS = 15
 """A body with fewer tracks is also described by its pixels in the last mask."""
 FAR = 1e3
@@ -47,7 +47,7 @@ def world_flow(flow: FloatImage, trust: FloatImage) -> FloatImage:
     """
     Return the world's flow (h, w, 2): a polynomial, fitted to the flow by robust least squares.
 
-    ``trust`` (h, w) is how sure it is that a pixel is static, in [0, 1].
+    ``trust`` (h, w) is the confidence that a pixel is static, in [0, 1].
     """
     h, w = trust.shape
     half = STEP // 2
@@ -84,10 +84,10 @@ def _terms(h: int, w: int) -> FloatImage:
 
 def parallax(displacement: FloatImage, cells: npt.NDArray[np.int64]) -> FloatImage:
     """
-    Return by how much the static world leaves the smooth flow around each pixel.
+    Return by how much static tracks around each pixel differ from the smooth flow.
 
-    ``displacement`` (h, w, 3) is against the smooth flow; ``cells`` (N, 2) are the pixels of the
-    tracks that belong to the world.
+    ``displacement`` (h, w, 3) is relative to the smooth flow; ``cells`` (N, 2) are the pixels of
+    the tracks that belong to the world.
     """
     h, w = displacement.shape[:2]
     total = np.zeros((h // CELL + 1, w // CELL + 1), np.float32)
@@ -114,7 +114,7 @@ class BodyFlows:
     models: FloatImage
     """(K, 3, 2) flow = (1, x, y) @ model."""
     speed: float
-    """Median speed of the samples against the world, in pixels per frame."""
+    """Median speed of the samples relative to the world, in pixels per frame."""
 
     def residual(self, flow: FloatImage) -> tuple[FloatImage, IdImage]:
         """
@@ -137,7 +137,7 @@ class BodyFlows:
 
 
 def affine_flows(samples: dict[int, tuple[FloatImage, FloatImage, FloatImage]]) -> BodyFlows:
-    """Fit each body's flow to its samples: positions, flows and flows against the world."""
+    """Fit each body's flow to its samples: positions, flows, flows less the world's."""
     boxes, models, speeds = [], [], []
     for points, flows, against_world in samples.values():
         middle = points.mean(axis=0).astype(np.float64)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inner_kernel, kernel
 
 FloatImage = npt.NDArray[np.float32]
 ByteImage = npt.NDArray[np.uint8]
@@ -30,10 +30,10 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
           age: FloatImage, lab: ByteImage, colour_px: float, out: FloatImage, out_body: IdImage,
           out_age: FloatImage) -> None:
     """
-    Bring what is known of the last frame to this frame's pixels, along the flow.
+    Warp the memory of the last frame to the pixels of this frame, along the flow.
 
-    ``memory`` holds log-odds, displacement x and y, and frames per pixel. All are scaled by how
-    well the colours agree (``colour_px``: standard deviation in grey levels).
+    ``memory`` (h, w, 4) has log-odds, displacement in x and y, and number of frames. All are
+    multiplied by the agreement of the colours (``colour_px``: standard deviation in grey levels).
     """
     h, w = lab.shape[:2]
     factor = 0.5 * STEPS / (colour_px * colour_px)
@@ -66,7 +66,7 @@ def carry(flow: FloatImage, memory: FloatImage, older: ByteImage, body: IdImage,
 def votes(points: FloatImage, moving: npt.NDArray[np.int64], weight: FloatImage,
           flow: FloatImage, lab: ByteImage, spatial: float, colour: float, speed: float,
           out: FloatImage) -> None:
-    """Add the votes of tracks for static (0) and moving (1): Gaussians in place, Lab and flow."""
+    """Add the votes of tracks for static (0) and moving (1): Gaussians in position, Lab, flow."""
     h, w = lab.shape[:2]
     reach = int(2.0 * spatial)
     table = np.exp(-np.arange(STEPS * LARGEST) / STEPS).astype(np.float32)
@@ -126,7 +126,7 @@ def smooth_edges(values: FloatImage, lab: ByteImage, reach: float, edge: float,
                 values[y, x] += a * (values[y + 1, x] - values[y, x])
 
 
-@kernel
+@inner_kernel
 def _difference(lab: ByteImage, y: int, x: int, v: int, u: int) -> int:
     return int(abs(np.int64(lab[y, x, 0]) - np.int64(lab[v, u, 0]))
                + abs(np.int64(lab[y, x, 1]) - np.int64(lab[v, u, 1]))

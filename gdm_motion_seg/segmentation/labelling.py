@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.segmentation.graph import Graph
 
 UNLINKED = 1e6
@@ -33,7 +33,7 @@ class Blocks(NamedTuple):
     """The points of one block after the other."""
 
 
-@kernel
+@inner_kernel
 def label_costs(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float, linked: int,
                 n: int, costs: FloatArray) -> None:
     """
@@ -60,7 +60,9 @@ def relabel(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float
     Later sweeps visit only the points of which a neighbour has changed.
     """
     n_labels, n_points = unary.shape
-    costs, waits = np.empty(n_labels), np.ones(n_points, np.bool_)
+    costs, waits = np.empty(n_labels), np.empty(n_points, np.bool_)
+    for n in range(n_points):
+        waits[n] = True
     for _ in range(sweeps):
         changes = 0
         for n in range(n_points):
@@ -152,7 +154,7 @@ def labelling_energy(graph: Graph, labels: IntArray, unary: FloatArray,
     return total + smoothness * cut_bonds(graph, labels)
 
 
-@kernel
+@inner_kernel
 def cut_bonds(graph: Graph, labels: IntArray) -> float:
     """Sum the bonds between points with different labels, and those of outliers."""
     cut = 0.0

@@ -7,7 +7,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
 from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.tracking.image import GreyImage
 from gdm_motion_seg.tracking.window import Points
@@ -78,16 +78,17 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
     """
     height, width = response.shape
     blocked = np.zeros((int(height / fine) + 3, int(width / fine) + 3), np.bool_)
-    count = np.zeros((int(height / region) + 1, int(width / region) + 1), np.int64)
+    rows, columns = int(height / region) + 1, int(width / region) + 1
+    counts = np.zeros(rows * columns, np.int64)
     for n in range(len(tracks)):
         x, y = max(tracks[n, 0], 0.0), max(tracks[n, 1], 0.0)
         _block(blocked, min(int(x / fine), blocked.shape[1] - 1),
                min(int(y / fine), len(blocked) - 1))
-        count[min(int(y / region), len(count) - 1),
-              min(int(x / region), count.shape[1] - 1)] += 1
+        counts[min(int(y / region), rows - 1) * columns
+               + min(int(x / region), columns - 1)] += 1
     first, strength, pixel, cell = _corners_by_region(response, least, blocked, fine, region,
-                                                      count.shape)
-    counts, free = count.ravel(), blocked.ravel()
+                                                      rows, columns)
+    raveled = blocked.ravel()
     left, order = np.empty(len(counts), np.int64), np.empty(len(counts), np.int64)
     for r in range(len(left)):
         left[r] = first[r + 1] - first[r]
@@ -97,8 +98,7 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
         n_round, more = 0, False
         for r in range(len(left)):
             if left[r] > 0 and counts[r] < limit:
-                mine = slice(first[r], first[r] + left[r])
-                left[r] = _strongest_first(strength[mine], pixel[mine], cell[mine], free)
+                left[r] = _strongest_first(strength, pixel, cell, first[r], left[r], raveled)
                 if left[r] > 0:
                     at = cell[first[r]]
                     _block(blocked, at % blocked.shape[1], at // blocked.shape[1])
@@ -107,7 +107,7 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
                     n_round += 1
             more = more or left[r] > 0
         if n_round > room - found:
-            _strongest_to_front(order[:n_round], strength, room - found)
+            _strongest_to_front(order, n_round, strength, room - found)
         for k in range(min(n_round, room - found)):
             i = order[k]
             chosen[found, 0], chosen[found, 1] = pixel[i] % width, pixel[i] // width
@@ -116,18 +116,18 @@ def _spread(response: Points, least: float, tracks: Points, fine: float, region:
     return chosen[:found]
 
 
-@kernel
-def _strongest_to_front(order: IntArray, strength: Points, count: int) -> None:
-    """Bring the strongest corners to the front, in place; a sort takes a second to compile."""
+@inlined
+def _strongest_to_front(order: IntArray, n: int, strength: Points, count: int) -> None:
+    """Bring the strongest of n corners to the front, in place; a sort compiles for a second."""
     for k in range(count):
         best = k
-        for i in range(k + 1, len(order)):
+        for i in range(k + 1, n):
             if strength[order[i]] > strength[order[best]]:
                 best = i
         order[k], order[best] = order[best], order[k]
 
 
-@kernel
+@inner_kernel
 def _block(blocked: Mask, u: int, v: int) -> None:
     """Block a cell and its surroundings for corners."""
     for row in range(max(0, v - 2), min(len(blocked), v + 3)):
@@ -135,9 +135,9 @@ def _block(blocked: Mask, u: int, v: int) -> None:
             blocked[row, column] = True
 
 
-@kernel
+@inlined
 def _corners_by_region(response: Points, least: float, blocked: Mask, fine: float, region: float,
-                       shape: tuple[int, int]) -> tuple[IntArray, Points, Indices, Indices]:
+                       rows: int, columns: int) -> tuple[IntArray, Points, Indices, Indices]:
     """
     Collect the strongest corner of every cell that is not blocked, ordered by region.
 
@@ -151,10 +151,10 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
     row_of, region_row = np.empty(height, np.int64), np.empty(height, np.int64)
     column_of, region_column = np.empty(width, np.int64), np.empty(width, np.int64)
     for v in range(height):
-        row_of[v], region_row[v] = int(v / fine), int(v / region) * shape[1]
+        row_of[v], region_row[v] = int(v / fine), int(v / region) * columns
     for u in range(width):
         column_of[u], region_column[u] = int(u / fine), int(u / region)
-    first = np.zeros(shape[0] * shape[1] + 1, np.int64)
+    first = np.zeros(rows * columns + 1, np.int64)
     count = 0
     for top in range(MARGIN, height - MARGIN - CELL + 1, CELL):
         for left in range(MARGIN, width - MARGIN - CELL + 1, CELL):
@@ -176,7 +176,9 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
     # Counting sort; numpy's functions would take a second to compile.
     for r in range(1, len(first)):
         first[r] += first[r - 1]
-    filled, by_strength = first.copy(), np.empty(count, np.float32)
+    filled, by_strength = np.empty(len(first), np.int64), np.empty(count, np.float32)
+    for r in range(len(first)):
+        filled[r] = first[r]
     by_pixel, by_cell = np.empty(count, np.int32), np.empty(count, np.int32)
     for i in range(count):
         j = filled[where[i]]
@@ -185,20 +187,25 @@ def _corners_by_region(response: Points, least: float, blocked: Mask, fine: floa
     return first, by_strength, by_pixel, by_cell
 
 
-@kernel
-def _strongest_first(strength: Points, pixel: Indices, cell: Indices, blocked: Mask) -> int:
-    """Drop corners in blocked cells, put the strongest of the others first; count them."""
-    best, count = 0, 0
-    for i in range(len(cell)):
+@inlined
+def _strongest_first(strength: Points, pixel: Indices, cell: Indices, begin: int, count: int,
+                     blocked: Mask) -> int:
+    """
+    Drop corners in blocked cells, put the strongest of the others first; return their number.
+
+    The corners of a region are ``count`` entries from ``begin`` on.
+    """
+    best, free = begin, begin
+    for i in range(begin, begin + count):
         if not blocked[cell[i]]:
-            strength[count], pixel[count], cell[count] = strength[i], pixel[i], cell[i]
-            if strength[count] > strength[best]:
-                best = count
-            count += 1
-    strength[0], strength[best] = strength[best], strength[0]
-    pixel[0], pixel[best] = pixel[best], pixel[0]
-    cell[0], cell[best] = cell[best], cell[0]
-    return count
+            strength[free], pixel[free], cell[free] = strength[i], pixel[i], cell[i]
+            if strength[free] > strength[best]:
+                best = free
+            free += 1
+    strength[begin], strength[best] = strength[best], strength[begin]
+    pixel[begin], pixel[best] = pixel[best], pixel[begin]
+    cell[begin], cell[best] = cell[best], cell[begin]
+    return free - begin
 
 
 @kernel

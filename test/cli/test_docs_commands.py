@@ -63,6 +63,8 @@ NOT_RUN = {
                                   'some',
     'gdm-motion-seg bench sfm': 'it takes minutes for each scene; test/bench/test_davis.py tests '
                                 'its parts',
+    'ros2 run gdm_motion_seg gdm-motion-seg': 'it wants a command; the same commands are run '
+                                              'without a workspace',
     'motion_seg_node --ros-args …': 'it has an ellipsis; test/ros starts the node in many ways',
 }
 """Commands that are not run by a test, with the reason."""
