@@ -6,10 +6,13 @@
 import numpy as np
 import pytest
 
+from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import image_graph
+from gdm_motion_seg.segmentation.motions import estimate_motions
 from gdm_motion_seg.segmentation.naming import TRACK
-from gdm_motion_seg.segmentation.result import NEW, WORLD
+from gdm_motion_seg.segmentation.result import NEW, OUTLIER, WORLD
 from gdm_motion_seg.segmentation.stream import expected_bodies, world_is_widest
 
 
@@ -50,3 +53,15 @@ def test_a_body_that_surrounds_the_world_is_the_widest():
     x = np.vstack([corners, inside])
     assert world_is_widest(x, np.repeat([WORLD, 1], 4))
     assert not world_is_widest(x, np.repeat([1, WORLD], 4))
+
+
+@pytest.mark.parametrize(('label', 'reason'), [
+    (WORLD, ''), (1, 'none of the motions is the static world'),
+    (OUTLIER, 'no motion explains the tracks')])
+def test_a_result_without_a_world_says_why(label, reason):
+    x = np.random.default_rng(0).uniform(20, 400, (30, 2))
+    pair = Correspondences.from_arrays(x, x + 1.0, (640, 480), np.arange(30))
+    answer = estimate_motions(pair, np.full(30, label), np.zeros(30), None,
+                              Camera.guess((640, 480)), lambda body: 0)
+    assert answer.reason == reason
+    assert (answer.world is None) == bool(reason)
