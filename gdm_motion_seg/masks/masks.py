@@ -75,7 +75,8 @@ class MotionMasks:
     """
     Makes an instance image of each frame: 0 is the world, other values are ids of bodies.
 
-    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000.
+    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000
+    until they get tracks.
     Images and answers are given in order. Nothing moves is an answer: all zeros.
     """
 
@@ -111,7 +112,8 @@ class MotionMasks:
         if self._memory is None:
             self._memory = _begin(result.stamp, view)
             return np.zeros(image.shape[:2], np.int32)
-        return _enlarged(self._segment(view, result), image.shape[:2])
+        odds, body = self._segment(view, result)
+        return _enlarged(odds, self._names.published(body), image.shape[:2])
 
     def _is_new(self, stamp: int, shape: tuple[int, ...]) -> bool:
         """Whether a frame does not continue the last ones."""
@@ -291,9 +293,8 @@ def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
     return np.asarray(good[parts])
 
 
-def _enlarged(answer: tuple[FloatImage, IdImage], shape: tuple[int, ...]) -> IdImage:
-    """Bring the answer to the image's size; the border runs where the log-odds cross zero."""
-    odds, body = answer
+def _enlarged(odds: FloatImage, body: IdImage, shape: tuple[int, ...]) -> IdImage:
+    """Bring the bodies to the image's size; the border runs where the log-odds cross zero."""
     large = np.zeros(shape[:2], np.int32)
     if body.any():
         sign = np.where(body > 0, np.maximum(odds, 0.05), np.minimum(odds, -0.05))
