@@ -40,6 +40,9 @@ FEWEST = 30
 """Tracks below which a gap tells nothing about the world."""
 MEMORY_S, BODY_MEMORY_S = 0.1, 0.3
 """Half-life of a track's evidence in seconds, and of that of a body's track [footage]."""
+EVEN, OVERSTATED = 3.0, 3.0
+"""Nats by which a body explains a track better than the world at which half of such tracks move,
+and nats for one unit of log-odds [footage, on both halves: docs/benchmarks.md]."""
 
 # Neighbours.
 NEIGHBOURS = 8

@@ -13,7 +13,8 @@ from gdm_motion_seg.segmentation.graph import image_graph
 from gdm_motion_seg.segmentation.motions import estimate_motions
 from gdm_motion_seg.segmentation.naming import TRACK
 from gdm_motion_seg.segmentation.result import NEW, OUTLIER, WORLD
-from gdm_motion_seg.segmentation.stream import expected_bodies, world_is_widest
+from gdm_motion_seg.segmentation.stream import (
+    expected_bodies, moving_probability, world_is_widest)
 
 
 def tracks_of(labels, doubt):
@@ -65,3 +66,16 @@ def test_a_result_without_a_world_says_why(label, reason):
                               Camera.guess((640, 480)), lambda body: 0)
     assert answer.reason == reason
     assert (answer.world is None) == bool(reason)
+
+
+def test_a_member_of_a_body_moves_with_at_least_one_half_and_more_with_more_nats():
+    nats = np.array([0.0, constants.EVEN, 6.0, 10.0, 20.0])
+    moving = moving_probability(np.full(5, 1), nats, np.full(5, constants.CAP))
+    assert moving[:2] == pytest.approx(0.5, abs=1e-5) and moving[0] > 0.5
+    assert (np.diff(moving[1:]) > 0).all() and 0.8 < moving[3] < 0.95 and moving[4] > 0.99
+
+
+def test_a_single_track_is_more_often_a_wrong_match_than_a_body():
+    moving = moving_probability(np.array([WORLD, WORLD, OUTLIER]), np.full(3, -5.0),
+                                np.array([0.0, constants.CAP, constants.CAP]))
+    assert moving[0] < 0.01 and 0.2 < moving[1] == moving[2] < 0.5
