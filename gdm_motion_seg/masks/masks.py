@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.masks import kernels
-from gdm_motion_seg.masks.bodies import Names, Proposals, propose
+from gdm_motion_seg.masks.bodies import Names, Proposals, propose, WITNESSES
 from gdm_motion_seg.masks.colours import ColourModel
 from gdm_motion_seg.masks.flow import (
     affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, parallax, world_flow)
@@ -55,6 +55,8 @@ SURE = 1.0
 """Log-odds from which on pixels teach their colour."""
 COMPONENT_TRACKS, COMPONENT_PIXELS = 3, 20
 """A component of the mask holds so many moving tracks, or pixels of a remembered body."""
+COMPONENT_SHARE = 0.35
+"""A component with moving tracks is rejected if a smaller share of its tracks moves."""
 PAUSE_S = 1.0
 """After so long a pause everything is forgotten."""
 
@@ -245,8 +247,12 @@ def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: I
     spread = parallax(displacement, tracks.pixels[static])
     noise2 = 2 * NOISE**2 * displacement[..., 2] + USUAL_PARALLAX**2 * spread**2
     moved2 = displacement[..., 0]**2 + displacement[..., 1]**2
-    nats = np.log1p(moved2 / noise2) * (view.texture / (view.texture + TEXTURE**2))
-    return np.asarray(nats, np.float32)
+    return np.asarray(np.log1p(moved2 / noise2) * _flow_trust(view), np.float32)
+
+
+def _flow_trust(view: View) -> FloatImage:
+    """Return how far the flow is believed: without texture, it is that of what is near."""
+    return np.asarray(view.texture / (view.texture + TEXTURE**2), np.float32)
 
 
 def _votes(frame: _Frame) -> FloatImage:
@@ -279,16 +285,26 @@ def _flow_odds(frame: _Frame, flows: BodyFlows) -> tuple[FloatImage, IdImage]:
     noise2 = (NOISE + 0.1 * flows.speed)**2
     world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
     body2 = np.minimum(nearest, np.sqrt(world2) + 1.0)**2
-    return np.log((noise2 + world2) / (noise2 + body2)), owner
+    odds = np.log((noise2 + world2) / (noise2 + body2))
+    return np.where(odds > 0, _flow_trust(frame.view) * odds, odds), owner
 
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
               ) -> npt.NDArray[np.bool_]:
-    """Return the components of the mask that tracks, flow or memory vouch for."""
+    """
+    Return the components of the mask that tracks, flow or memory support.
+
+    Static tracks reject a component in which few tracks move. They do not reject one in which none
+    does: there, memory or flow supports a body that the tracks have lost.
+    """
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
-    hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
+    at = tracks.at(parts)
+    hits = np.bincount(at[tracks.moving], minlength=count)
+    static = np.bincount(at[tracks.sure <= DOUBTFUL], minlength=count)
     pixels = np.bincount(parts[held], minlength=count)
     good = (hits >= COMPONENT_TRACKS) | (pixels >= COMPONENT_PIXELS)
+    few = (hits > 0) & (hits < COMPONENT_SHARE * (hits + static))
+    good &= ~(few & (static >= WITNESSES))
     good[0] = False
     return np.asarray(good[parts])
 
