@@ -84,7 +84,7 @@ def add_offline_arguments(parser: argparse.ArgumentParser) -> None:
                         help='write a PNG mask per frame, named as COLMAP expects it: 0 on what '
                         'moves, 255 elsewhere')
     parser.add_argument('--instances', type=Path, metavar='DIR',
-                        help='write a 16 bit PNG per frame: 0 the world, 1, 2, … bodies')
+                        help='write a 16 bit PNG per frame: 0 the world, else the id of the body')
     parser.add_argument('--mask-dilation', type=pixels, default=COLMAP_DILATION, metavar='N',
                         help='pixels by which moving regions grow in masks '
                         f'(default: {COLMAP_DILATION})')

@@ -11,12 +11,15 @@ import numpy.typing as npt
 from gdm_motion_seg.io.folders import write_image
 from gdm_motion_seg.io.frames import Frame
 from gdm_motion_seg.masks import motion_mask
+from gdm_motion_seg.masks.bodies import FLOW_BODY
 from gdm_motion_seg.masks.kernels import IdImage
 from gdm_motion_seg.masks.recording import RecordingMasks
 from gdm_motion_seg.pipeline import FrameResult
 
 COLMAP_DILATION = 4
 """Pixels by which moving regions grow in masks, so that features on their borders are ignored."""
+FIRST_WITHOUT_TRACKS = 60_000
+"""First number, in an instance image of 16 bits, of bodies that have no tracks and so no id."""
 
 
 class MaskFiles:
@@ -25,7 +28,8 @@ class MaskFiles:
 
     A mask is named ``<image name>.png`` and is 0 on what moves and 255 elsewhere, as COLMAP
     expects; without a result it is 255 everywhere. An instance image has 16 bits: 0 is the
-    world, bodies are numbered 1, 2, … in the order of their first frame.
+    world, a body has the id of its motion. Bodies that only the flow shows are numbered from
+    60 000 on in the order of their first frame.
     """
 
     def __init__(self, recording: RecordingMasks, masks: Path | None, instances: Path | None,
@@ -35,7 +39,7 @@ class MaskFiles:
         self._dilation, self._moving_is_white = dilation, moving_is_white
         self._waiting: list[str] = []
         self._written = 0
-        self._numbers: dict[int, int] = {0: 0}
+        self._numbers: dict[int, int] = {}
         for folder in filter(None, (masks, instances)):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -62,6 +66,12 @@ class MaskFiles:
     def _numbered(self, instances: IdImage) -> npt.NDArray[np.uint16]:
         out: npt.NDArray[np.uint16] = np.zeros(instances.shape, np.uint16)
         for body in np.unique(instances[instances > 0]).tolist():
-            number = self._numbers.setdefault(body, len(self._numbers))
-            out[instances == body] = min(number, np.iinfo(np.uint16).max)
+            out[instances == body] = self._number(body)
         return out
+
+    def _number(self, body: int) -> int:
+        """Return the number of a body in 16 bits; the last of a range stands for all above it."""
+        if body < FLOW_BODY:
+            return min(body, FIRST_WITHOUT_TRACKS - 1)
+        number = FIRST_WITHOUT_TRACKS + self._numbers.setdefault(body, len(self._numbers))
+        return min(number, np.iinfo(np.uint16).max)

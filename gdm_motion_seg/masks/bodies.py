@@ -37,6 +37,7 @@ class Names:
     def __init__(self) -> None:
         """Begin without bodies."""
         self._same: dict[int, int] = {}
+        self._motion: dict[int, int] = {}
         self._left: dict[int, float] = {}
         self._next = FLOW_BODY
 
@@ -58,15 +59,28 @@ class Names:
         of its tracks lie on a body of the last mask without tracks, it gets the id of that body.
         """
         now = [int(b) for b in np.unique(bodies[bodies > 0])]
-        for body in now:
-            if body not in self._same:
-                below = under[bodies == body]
-                values, counts = np.unique(below, return_counts=True)
-                top = int(values[np.argmax(counts)])
-                taken = {self._same.get(other) for other in now}
-                takes = top > 0 and top not in taken and counts.max() > 0.5 * len(below)
-                self._same[body] = top if takes else body
+        taken = dict[int, int]()
+        for body in (b for b in now if b in self._same):
+            # A body that returns may find that another one has its name.
+            if self._same[body] in taken:
+                self._same[body] = body
+            taken[self._same[body]] = body
+        for body in (b for b in now if b not in self._same):
+            values, counts = np.unique(under[bodies == body], return_counts=True)
+            top = int(values[np.argmax(counts)])
+            takes = top > 0 and top not in taken and counts.max() > 0.5 * counts.sum()
+            self._same[body] = top if takes else body
+            taken[self._same[body]] = body
+        self._motion.update(taken)
         return np.array([self._same.get(int(b), 0) for b in bodies], np.int64)
+
+    def published(self, body: IdImage) -> IdImage:
+        """Replace names by the ids of the motions that have, or last had, the bodies' tracks."""
+        out = body.copy()
+        for name in np.unique(body[body > 0]).tolist():
+            if (motion := self._motion.get(name, name)) != name:
+                out[body == name] = motion
+        return out
 
     def tick(self, seen: set[int], seconds: float) -> None:
         """Advance by one frame of this length, in which some bodies were seen."""

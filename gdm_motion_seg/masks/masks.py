@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.masks import kernels
-from gdm_motion_seg.masks.bodies import Names, Proposals, propose
+from gdm_motion_seg.masks.bodies import Names, Proposals, propose, WITNESSES
 from gdm_motion_seg.masks.flow import (
     affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, parallax, world_flow)
 from gdm_motion_seg.masks.grid import (
@@ -55,6 +55,8 @@ SURE = 1.0
 """Log-odds from which on pixels teach their colour."""
 COMPONENT_TRACKS, COMPONENT_PIXELS = 3, 20
 """A component of the mask holds so many moving tracks, or pixels of a remembered body."""
+COMPONENT_SHARE = 0.35
+"""A component with moving tracks is rejected if a smaller share of its tracks moves."""
 PAUSE_S = 1.0
 """After so long a pause everything is forgotten."""
 
@@ -75,7 +77,8 @@ class MotionMasks:
     """
     Makes an instance image of each frame: 0 is the world, other values are ids of bodies.
 
-    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000.
+    Ids are those of the answer's motions; bodies that only the flow shows have ids from 1 000 000
+    until they get tracks.
     Images and answers are given in order. Nothing moves is an answer: all zeros.
     """
 
@@ -111,7 +114,8 @@ class MotionMasks:
         if self._memory is None:
             self._memory = _begin(result.stamp, view)
             return np.zeros(image.shape[:2], np.int32)
-        return _enlarged(self._segment(view, result), image.shape[:2])
+        odds, body = self._segment(view, result)
+        return _enlarged(odds, self._names.published(body), image.shape[:2])
 
     def _is_new(self, stamp: int, shape: tuple[int, ...]) -> bool:
         """Whether a frame does not continue the last ones."""
@@ -171,7 +175,7 @@ class MotionMasks:
         """Return log-odds of moving per pixel, smoothed up to edges, and the body, if it moves."""
         votes = _votes(frame)
         nearest, owner = flows.residual(frame.view.flow)
-        flow = _flow_odds(frame.residual, nearest, flows.speed)
+        flow = _flow_odds(frame, nearest, flows.speed)
         colour = self._colours.log_odds(frame.view.lab)
         odds = np.zeros(votes.shape, np.float32)
         for weight, part in zip(WEIGHTS, (votes, flow, colour, frame.before.fields[..., 0])):
@@ -241,8 +245,12 @@ def _contradiction(view: View, displacement: FloatImage, tracks: Tracks, body: I
     spread = parallax(displacement, tracks.pixels[static])
     noise2 = 2 * NOISE**2 * displacement[..., 2] + USUAL_PARALLAX**2 * spread**2
     moved2 = displacement[..., 0]**2 + displacement[..., 1]**2
-    nats = np.log1p(moved2 / noise2) * (view.texture / (view.texture + TEXTURE**2))
-    return np.asarray(nats, np.float32)
+    return np.asarray(np.log1p(moved2 / noise2) * _flow_trust(view), np.float32)
+
+
+def _flow_trust(view: View) -> FloatImage:
+    """Return how far the flow is believed: without texture, it is that of what is near."""
+    return np.asarray(view.texture / (view.texture + TEXTURE**2), np.float32)
 
 
 def _votes(frame: _Frame) -> FloatImage:
@@ -269,28 +277,37 @@ def _near_bodies(frame: _Frame) -> ByteImage:
     return np.asarray(cv2.dilate(near, np.ones((4 * VOTE_REACH + 1,) * 2, np.uint8)), np.uint8)
 
 
-def _flow_odds(world: FloatImage, body: FloatImage, speed: float) -> FloatImage:
+def _flow_odds(frame: _Frame, nearest: FloatImage, speed: float) -> FloatImage:
     """Return log-odds by the residuals of the flow to the world and to the nearest body."""
     noise2 = (NOISE + 0.1 * speed)**2
-    world2 = world[..., 0]**2 + world[..., 1]**2
-    body2 = np.minimum(body, np.sqrt(world2) + 1.0)**2
-    return np.asarray(np.log((noise2 + world2) / (noise2 + body2)))
+    world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
+    body2 = np.minimum(nearest, np.sqrt(world2) + 1.0)**2
+    odds = np.log((noise2 + world2) / (noise2 + body2))
+    return np.where(odds > 0, _flow_trust(frame.view) * odds, odds)
 
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
               ) -> npt.NDArray[np.bool_]:
-    """Return the components of the mask that tracks, flow or memory vouch for."""
+    """
+    Return the components of the mask that tracks, flow or memory support.
+
+    Static tracks reject a component in which few tracks move. They do not reject one in which none
+    does: there, memory or flow supports a body that the tracks have lost.
+    """
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
-    hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
+    at = tracks.at(parts)
+    hits = np.bincount(at[tracks.moving], minlength=count)
+    static = np.bincount(at[tracks.sure <= DOUBTFUL], minlength=count)
     pixels = np.bincount(parts[held], minlength=count)
     good = (hits >= COMPONENT_TRACKS) | (pixels >= COMPONENT_PIXELS)
+    few = (hits > 0) & (hits < COMPONENT_SHARE * (hits + static))
+    good &= ~(few & (static >= WITNESSES))
     good[0] = False
     return np.asarray(good[parts])
 
 
-def _enlarged(answer: tuple[FloatImage, IdImage], shape: tuple[int, ...]) -> IdImage:
-    """Bring the answer to the image's size; the border runs where the log-odds cross zero."""
-    odds, body = answer
+def _enlarged(odds: FloatImage, body: IdImage, shape: tuple[int, ...]) -> IdImage:
+    """Bring the bodies to the image's size; the border runs where the log-odds cross zero."""
     large = np.zeros(shape[:2], np.int32)
     if body.any():
         sign = np.where(body > 0, np.maximum(odds, 0.05), np.minimum(odds, -0.05))

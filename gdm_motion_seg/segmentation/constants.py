@@ -52,7 +52,9 @@ LIKE = 0.22
 
 # The energy of a window.
 SUSPICIOUS = 3.0
-"""Nats from which on a track may propose a body: 2.4 standard deviations."""
+"""Nats from which on a track may propose a body: 2.4 standard deviations. Also the nats by which a
+body explains a track better than the world where half of such tracks move, and those of one unit
+of log-odds [footage, on both halves]."""
 OUTLIER = 7.5
 """Nats of a wrong match: a little below the cap, so that only flat contradiction is one. Also the
 nats at which a track without a body is as likely a wrong match as a moving one."""

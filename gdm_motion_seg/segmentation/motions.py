@@ -50,6 +50,10 @@ def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray
         low, high = pair.x2[members].min(axis=0), pair.x2[members].max(axis=0)
         motions.append(replace(motion, box=(*low.tolist(), *high.tolist()),
                                moving=float(moving[members].mean()), since=since(motion_id)))
+    reason = ''
+    if not motions:
+        reason = 'no motion explains the tracks'
+    elif not motions[0].is_world:
+        reason = 'none of the motions is the static world'
     return MotionSegmentation(labels, tuple(motions), residuals, np.abs(2.0 * moving - 1.0),
-                              moving=moving,
-                              reason='' if motions else 'no motion explains the tracks')
+                              moving=moving, reason=reason)

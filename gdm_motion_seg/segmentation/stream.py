@@ -136,10 +136,12 @@ def moving_probability(labels: IntArray, advantage: FloatArray, doubt: FloatArra
     """
     Return how sure it is that each track moves, in [0, 1].
 
-    Within a body it is the logistic function of the nats by which the body explains the track
-    better than the world does. A track on its own that contradicts the world is more often a wrong
-    match than a body: it stays below one half.
+    Within a body it is a logistic function of the nats by which the body explains the track better
+    than the world does, and at least one half. Its slope is below 1, because neighbours share
+    their errors. A track on its own that contradicts the world is more often a wrong match than a
+    body: it stays below one half.
     """
     alone = 0.5 / (1.0 + np.exp(np.clip(constants.OUTLIER - doubt, -50.0, 50.0)))
-    inside = 1.0 / (1.0 + np.exp(np.clip(-advantage, -50.0, 50.0)))
+    odds = advantage / constants.SUSPICIOUS - 1.0
+    inside = 1.0 / (1.0 + np.exp(np.clip(-odds, -50.0, 50.0)))
     return np.where(labels >= FIRST_BODY, np.maximum(inside, 0.5 + 1e-6), alone)

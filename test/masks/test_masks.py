@@ -10,7 +10,7 @@ import pytest
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.masks import motion_mask, MotionMasks
-from gdm_motion_seg.masks.bodies import FLOW_BODY
+from gdm_motion_seg.masks.bodies import FLOW_BODY, Names
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, MotionSegmentation
 
@@ -52,7 +52,9 @@ def answer(index, truth, on_body='moving', world=True):
     on = truth[y.ravel(), x.ravel()]
     if on_body == 'none':
         points, on = points[~on], on[~on]
-    labels = np.where(on & (on_body == 'moving'), 7, 0)
+    labels = np.where(on & (on_body in ('moving', 'few')), 7, 0)
+    if on_body == 'few':
+        labels[np.flatnonzero(labels)[4:]] = 0
     motions = [motion(0, np.flatnonzero(labels == 0))] if world else []
     motions += [motion(7, np.flatnonzero(labels == 7))] if (labels == 7).any() else []
     n = len(points)
@@ -96,8 +98,33 @@ def test_flow_that_contradicts_the_world_proposes_a_body_where_there_are_no_trac
     assert np.unique(found)[1] >= FLOW_BODY
 
 
+def test_a_body_that_flow_found_gets_the_id_of_the_motion_when_it_gets_tracks():
+    masks = MotionMasks()
+    early, _ = run(14, on_body='none', masks=masks)
+    found, truth = run(4, masks=masks, first=14)
+    assert np.unique(early)[1] >= FLOW_BODY
+    assert set(np.unique(found)) == {0, 7}
+    assert overlap(found, truth) > 0.7
+
+
+def test_two_motions_with_tracks_never_share_a_name():
+    names, under = Names(), np.array([4, 4, 4, 0, 0, 0])
+    assert names.of_tracks(np.array([4, 4, 4, 0, 0, 0]), under).tolist() == [4, 4, 4, 0, 0, 0]
+    # The tracks of 4 are lost, and 9 is found on its pixels: it is the same body.
+    assert names.of_tracks(np.array([9, 9, 9, 0, 0, 0]), under).tolist() == [4, 4, 4, 0, 0, 0]
+    assert names.published(under).tolist() == [9, 9, 9, 0, 0, 0]
+    # Both have tracks: they are two.
+    assert names.of_tracks(np.array([4, 4, 4, 9, 9, 9]), under).tolist() == [4, 4, 4, 9, 9, 9]
+    assert names.published(under).tolist() == [4, 4, 4, 0, 0, 0]
+
+
 def test_static_tracks_reject_a_body_that_flow_proposes():
     found, _ = run(on_body='static')
+    assert not found.any()
+
+
+def test_static_tracks_reject_a_region_in_which_few_tracks_move():
+    found, _ = run(on_body='few')
     assert not found.any()
 
 
