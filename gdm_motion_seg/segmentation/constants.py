@@ -28,7 +28,7 @@ FIT_CAP = 3.0
 cap, a pose between world and a large body is cheaper than that of the world [footage]."""
 BODY_WEIGHT = 0.01
 """Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
-WEAK, LARGE = 6.0, 0.25
+WEAK, LARGE = 6.0, 0.15
 """Mean nats of a body's tracks below which they vote all the same, unless the body has so large a
 share of the tracks that the world would become its [footage, and the same played backwards and at
 0.7 of its size; the rendered bus]."""

@@ -141,10 +141,7 @@ class WorldEstimator:
         usual = gap.weight * (smooth < SUSPICIOUS)
         gain = float((usual * (flat - rigid)).sum() / max(usual.sum(), 1e-9))
         share = 1.0 / (1.0 + (max(gain, 0.0) / DEPTH_GAIN) ** 4)
-        # Where it is uncertain which world counts, a track must contradict both.
-        accused = (share ** 2 * smooth + (1.0 - share) ** 2 * rigid
-                   + 2.0 * share * (1.0 - share) * np.minimum(smooth, rigid))
-        near = None
+        accused, near = share * smooth + (1.0 - share) * rigid, None
         nats = accused
         if share > 0.5:
             nats, near = _acquit_near_ground(gap, accused, smooth > SUSPICIOUS, graph, window,
