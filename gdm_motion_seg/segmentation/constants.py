@@ -46,7 +46,7 @@ REACH = 0.08
 """Largest distance of neighbours in a window, as a share of the image width [footage]."""
 BOND_PX, BOND_SLOPE, BOND_SHARE = 1.5, 0.3, 0.03
 """Difference of flow, in pixels, per pixel of distance and of flow, at which a bond is 1 / e
-[pairs]."""
+[pairs]. The last only in windows [footage]: pairs have wrong matches with a large flow."""
 LIKE = 0.22
 """Least bond of neighbours on one body: 1.5 times that difference."""
 

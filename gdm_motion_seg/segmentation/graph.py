@@ -44,10 +44,10 @@ def image_graph(x: FloatArray, flow: FloatArray, width: float) -> Graph:
     In the image, not in (x, x'): the neighbours of an occlusion boundary in (x, x') are those that
     move alike, so that a boundary would cost nothing there.
     """
-    return neighbour_graph(nearest_neighbours(x, NEIGHBOURS, REACH * width), x, flow)
+    return neighbour_graph(nearest_neighbours(x, NEIGHBOURS, REACH * width), x, flow, BOND_SHARE)
 
 
-def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
+def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray, share: float) -> Graph:
     """
     Connect points with the neighbours that are listed for them.
 
@@ -57,12 +57,14 @@ def neighbour_graph(near: IntArray, x: FloatArray, flow: FloatArray) -> Graph:
         Neighbours of each point; N stands for none, and the point itself is left out.
     x, flow : (N, 2) arrays
         Positions and flow, in pixels.
+    share : float
+        Difference of flow that is like flow, per pixel of flow.
 
     """
     first, neighbour = symmetric_rows(np.ascontiguousarray(near, np.int64))
     # Constants of other modules are handed in: a kernel keeps those that it was compiled with.
     return Graph(first, neighbour, flow_bonds(first, neighbour, np.hstack([x, flow]),
-                                              (BOND_PX, BOND_SLOPE, BOND_SHARE)))
+                                              (BOND_PX, BOND_SLOPE, share)))
 
 
 @kernel

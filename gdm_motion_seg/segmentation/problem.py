@@ -22,7 +22,7 @@ def pose_problem(correspondences: Correspondences, camera: Camera | None = None)
     tracks = ray_tracks(c.x1, c.x2, np.zeros((len(c), 3)), camera or Camera.guess(c.image_size))
     joint = np.hstack([c.x1, c.x2])
     near = cKDTree(joint).query(joint, k=min(NEIGHBOURS + 1, len(c)))[1].reshape(len(c), -1)
-    graph = neighbour_graph(near, c.x2, c.x2 - c.x1)
+    graph = neighbour_graph(near, c.x2, c.x2 - c.x1, 0.0)
     return Problem(
         rays=tracks.rays,
         # The Sampson distance is shared by both frames: half of the displacement's variance.
