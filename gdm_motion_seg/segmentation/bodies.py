@@ -233,7 +233,10 @@ class BodySolver:
         if len(members) < RIGID_LEAST:
             return affine
         motion, rays = np.zeros((4, 3)), np.ascontiguousarray(self._tracks.rays[:, members])
-        precision = 2.0 * self._tracks.focal ** 2 / self._tracks.total_variance[members]
+        # With the noise of the affine flow: otherwise two flows would always beat one motion.
+        flow = np.median(self._window.x[members] - self._window.before[0][members], axis=0)
+        noise = constants.BODY_PX + constants.BODY_SHARE * float(np.hypot(*flow))
+        precision = np.full(len(members), 2.0 * (self._tracks.focal / noise) ** 2)
         fit_rigid(motion, rays, everyone, precision, constants.CAP / 2.0)
         rigid = rigid_costs(motion[None], rays, precision, everyone, constants.CAP / 2.0)[0]
         return rigid if rigid.sum() < affine.sum() else affine

@@ -64,7 +64,7 @@ STAY = 1.0
 """Nats of a track that leaves the label of the frame before [footage]."""
 PRICE = 40.0
 """Nats of a body [footage]."""
-DIMENSION = 1.0
+DIMENSION = 1.25
 """Nats per track and unit of its body's excess dimension [ablation]."""
 SMALLEST = 5
 """Tracks of a body: fewer do not determine its flow."""
