@@ -32,7 +32,9 @@ def signatures():
 
 warm_up(NodeConfig())
 before, bodies = signatures(), 0
-twice = [name for (name, _), kernel in kernels().items() if len(kernel.overloads) > 1]
+# Of functions that may be reordered, every signature in the cache is loaded.
+twice = [name for (name, _), kernel in kernels().items()
+         if len(kernel.overloads) > 1 and 'fastmath' not in kernel.targetoptions]
 assert not twice, f'compiled for several signatures: {twice}'
 pipeline, masks = MotionPipeline(), MotionMasks()
 SIZE = 320, 240
