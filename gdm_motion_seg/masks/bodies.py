@@ -76,7 +76,7 @@ class Names:
 
     def published(self, body: IdImage) -> IdImage:
         """Replace names by the ids of the motions that have, or last had, the bodies' tracks."""
-        out = body.copy()
+        out: IdImage = body.copy()
         for name in np.unique(body[body > 0]).tolist():
             if (motion := self._motion.get(name, name)) != name:
                 out[body == name] = motion

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gdm_motion_seg.masks import kernels
-from gdm_motion_seg.masks.bodies import Names, Proposals, propose, WITNESSES
+from gdm_motion_seg.masks.bodies import Names, Proposals, propose
 from gdm_motion_seg.masks.flow import (
     affine_flows, BodyFlows, ENOUGH_TRACKS, LEAST_SAMPLES, parallax, world_flow)
 from gdm_motion_seg.masks.grid import (
@@ -55,8 +55,6 @@ SURE = 1.0
 """Log-odds from which on pixels teach their colour."""
 COMPONENT_TRACKS, COMPONENT_PIXELS = 3, 20
 """A component of the mask holds so many moving tracks, or pixels of a remembered body."""
-COMPONENT_SHARE = 0.35
-"""A component with moving tracks is rejected if a smaller share of its tracks moves."""
 PAUSE_S = 1.0
 """After so long a pause everything is forgotten."""
 
@@ -288,20 +286,11 @@ def _flow_odds(frame: _Frame, nearest: FloatImage, speed: float) -> FloatImage:
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
               ) -> npt.NDArray[np.bool_]:
-    """
-    Return the components of the mask that tracks, flow or memory support.
-
-    Static tracks reject a component in which few tracks move. They do not reject one in which none
-    does: there, memory or flow supports a body that the tracks have lost.
-    """
+    """Return the components of the mask that tracks, flow or memory vouch for."""
     count, parts = cv2.connectedComponents((odds > 0).astype(np.uint8), connectivity=4)
-    at = tracks.at(parts)
-    hits = np.bincount(at[tracks.moving], minlength=count)
-    static = np.bincount(at[tracks.sure <= DOUBTFUL], minlength=count)
+    hits = np.bincount(tracks.at(parts)[tracks.moving], minlength=count)
     pixels = np.bincount(parts[held], minlength=count)
     good = (hits >= COMPONENT_TRACKS) | (pixels >= COMPONENT_PIXELS)
-    few = (hits > 0) & (hits < COMPONENT_SHARE * (hits + static))
-    good &= ~(few & (static >= WITNESSES))
     good[0] = False
     return np.asarray(good[parts])
 

@@ -52,9 +52,7 @@ def answer(index, truth, on_body='moving', world=True):
     on = truth[y.ravel(), x.ravel()]
     if on_body == 'none':
         points, on = points[~on], on[~on]
-    labels = np.where(on & (on_body in ('moving', 'few')), 7, 0)
-    if on_body == 'few':
-        labels[np.flatnonzero(labels)[4:]] = 0
+    labels = np.where(on & (on_body == 'moving'), 7, 0)
     motions = [motion(0, np.flatnonzero(labels == 0))] if world else []
     motions += [motion(7, np.flatnonzero(labels == 7))] if (labels == 7).any() else []
     n = len(points)
@@ -120,11 +118,6 @@ def test_two_motions_with_tracks_never_share_a_name():
 
 def test_static_tracks_reject_a_body_that_flow_proposes():
     found, _ = run(on_body='static')
-    assert not found.any()
-
-
-def test_static_tracks_reject_a_region_in_which_few_tracks_move():
-    found, _ = run(on_body='few')
     assert not found.any()
 
 
