@@ -27,6 +27,8 @@ OUTLINE_WIDTH = 0.006
 TEXT_HEIGHT = 0.04
 SPACE_WIDTH = 0.02
 """Width of a space in a text; without it RViz uses that of a letter 1 m high."""
+TEXT_DEPTH = 0.98
+"""In front of the tracks: at the same depth the points of the world would cover the letters."""
 FLOW_LINES = 8
 """Largest number of flow lines of a body; they are spread over its tracks."""
 
@@ -52,8 +54,8 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
 
 
 def body_text(body: Motion) -> str:
-    """Return the text of a body: its id, probability of moving, and number of points."""
-    return f'{body.id}: {100 * body.moving:.0f} % moving, {body.count} points'
+    """Return the text of a body, as in the overlay: its id and probability of moving."""
+    return f'{body.id}: {100 * body.moving:.0f} %'
 
 
 def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before: FloatArray
@@ -66,8 +68,12 @@ def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before
     name = _marker(types, header, 'names', body.id, types.Marker.TEXT_VIEW_FACING)
     name.scale = types.Vector3(x=SPACE_WIDTH, y=TEXT_HEIGHT, z=TEXT_HEIGHT)
     left, top, _ = now.min(axis=0).tolist()
-    place = types.Point(x=(left + float(now[:, 0].max())) / 2, y=top - TEXT_HEIGHT, z=1.0)
+    place = types.Point(x=(left + float(now[:, 0].max())) / 2, y=top - TEXT_HEIGHT,
+                        z=TEXT_DEPTH)
     name.pose = types.Pose(position=place, orientation=name.pose.orientation)
+    # Letters are thin: a dark colour of the palette could not be read on RViz's dark background.
+    name.color = types.ColorRGBA(r=(1 + name.color.r) / 2, g=(1 + name.color.g) / 2,
+                                 b=(1 + name.color.b) / 2, a=1.0)
     name.text = body_text(body)
     if len(now) < 3:
         return [flow, name]

@@ -250,13 +250,21 @@ def test_bodies_have_outline_flow_and_name_and_the_world_has_no_marker():
     assert {(m.ns, m.id) for m in markers} == {('', 0), ('outline', 5), ('flow', 5), ('names', 5)}
     markers = messages(rosbags_types(), a_result())['visualization_msgs/msg/MarkerArray'].markers
     assert {m.id for m in markers[1:]} == {7}
-    assert [m.text for m in markers if m.text] == ['7: 75 % moving, 1 points']
+    assert [m.text for m in markers if m.text] == ['7: 75 %']
 
 
 def test_the_width_of_a_space_is_set_so_that_rviz_draws_names_correctly():
     markers = messages(rosbags_types(), a_result())['visualization_msgs/msg/MarkerArray'].markers
     name = next(marker for marker in markers if marker.text)
     assert 0 < name.scale.x < name.scale.z
+
+
+def test_names_are_in_front_of_the_tracks_and_lighter_than_their_outlines():
+    markers = messages(rosbags_types(), body_of(50))['visualization_msgs/msg/MarkerArray'].markers
+    name, outline = ([m for m in markers if m.ns == ns][0] for ns in ('names', 'outline'))
+    assert name.pose.position.z < min(point.z for point in outline.points)
+    for colour in 'rgb':
+        assert getattr(name.color, colour) >= max(0.5, getattr(outline.color, colour))
 
 
 def test_the_markers_of_many_tracks_have_few_points():

@@ -22,7 +22,7 @@ DISPLAYS = {'rviz_default_plugins/Image': 'sensor_msgs/msg/Image',
             'rviz_default_plugins/PointCloud2': 'sensor_msgs/msg/PointCloud2',
             'rviz_default_plugins/MarkerArray': 'visualization_msgs/msg/MarkerArray',
             'rviz_default_plugins/Axes': None}
-PANELS = {'rviz_common/Displays', 'rviz_common/Time'}
+PANELS = {'rviz_common/Displays'}
 TOOLS = {f'rviz_default_plugins/{name}' for name in
          ('MoveCamera', 'Select', 'FocusCamera', 'Measure')}
 # Values that QosProfileProperty of RViz accepts.
@@ -71,7 +71,8 @@ def test_the_quality_of_service_of_every_display_is_known_and_matches_the_node(m
             assert display['Topic'][name] in known
         # The node offers reliable and volatile; a display that requests more receives nothing.
         assert display['Topic']['Durability Policy'] == 'Volatile'
-        assert isinstance(display['Topic']['Depth'], int)
+        # RViz draws all clouds that came since its last picture, one over the other.
+        assert display['Topic']['Depth'] == 1
 
 
 def test_frames_are_those_of_the_camera(manager):
@@ -84,6 +85,10 @@ def test_frames_are_those_of_the_camera(manager):
 def test_both_hide_values_are_set_because_rviz_has_no_defaults_for_them(rviz):
     assert rviz['Window Geometry']['Hide Left Dock'] is False
     assert rviz['Window Geometry']['Hide Right Dock'] is False
+
+
+LEFT_AREA = 1
+"""Qt::LeftDockWidgetArea."""
 
 
 class QtStream:
@@ -104,7 +109,11 @@ class QtStream:
 
 
 def dock_sizes(state):
-    """Return width and height of each dock widget in a saved state of QMainWindow."""
+    """
+    Read a saved state of QMainWindow: width and height of each dock widget, owners of corners.
+
+    The corners are top left, top right, bottom left, bottom right; the owners are areas of Qt.
+    """
     stream, sizes = QtStream(state), {}
     assert stream.take('ii') == (0xff, 0)
     assert stream.take('B') == 0xfd
@@ -119,19 +128,29 @@ def dock_sizes(state):
             assert visible == 1
             sizes[name] = (width, length) if orientation == 2 else (length, height)
     sizes['central'] = stream.take('ii')
-    return sizes
+    return sizes, stream.take('iiii')
 
 
 def test_the_overlay_is_the_largest_part_of_the_window_and_every_panel_has_a_place(rviz, manager):
     window = rviz['Window Geometry']
-    sizes = dock_sizes(bytes.fromhex(window['QMainWindow State']))
+    sizes, corners = dock_sizes(bytes.fromhex(window['QMainWindow State']))
     names = {panel['Name'] for panel in rviz['Panels']} | {
         d['Name'] for d in manager['Displays'] if d['Class'].endswith('/Image')}
     # Docks are found by their names; a panel without a place takes space from the others.
     assert set(sizes) == names | {'central'}
     width, height = sizes['Overlay']
-    assert width >= 0.6 * window['Width'] and height >= 0.7 * window['Height']
+    assert width >= 0.6 * window['Width'] and height >= 0.8 * window['Height']
     assert sizes['central'][0] >= 0.35 * window['Width']
+    assert sizes['central'][1] >= 0.6 * window['Height']
+    # The displays are below the 3D view: the overlay reaches down to the bottom left corner.
+    assert sizes['Displays'][0] <= sizes['central'][0]
+    assert corners[2] == LEFT_AREA
+
+
+def test_the_displays_panel_shows_all_displays_and_no_empty_box_for_help(rviz):
+    panel = next(p for p in rviz['Panels'] if p['Class'] == 'rviz_common/Displays')
+    # RViz ignores one of the two heights without the other.
+    assert panel['Help Height'] == 0 and panel['Tree Height'] > 0
 
 
 @pytest.fixture(scope='module')
