@@ -281,7 +281,7 @@ def _flow_odds(frame: _Frame, nearest: FloatImage, speed: float) -> FloatImage:
     world2 = frame.residual[..., 0]**2 + frame.residual[..., 1]**2
     body2 = np.minimum(nearest, np.sqrt(world2) + 1.0)**2
     odds = np.log((noise2 + world2) / (noise2 + body2))
-    return np.where(odds > 0, _flow_trust(frame.view) * odds, odds)
+    return np.asarray(np.where(odds > 0, _flow_trust(frame.view) * odds, odds))
 
 
 def _believed(odds: FloatImage, tracks: Tracks, held: npt.NDArray[np.bool_]
