@@ -13,7 +13,7 @@ from gdm_motion_seg.settings import with_flat
 SETTINGS = {'tracking.max_tracks': 150, 'tracking.frame_gap': 3}
 FLAGS = [word for name, value in SETTINGS.items() for word in ('--set', f'{name}={value}')]
 """The same for a command line."""
-SIZE = (160, 120)
+SIZE = (240, 180)
 
 
 def small_job(out: Path | str, **values: Any) -> Job:
