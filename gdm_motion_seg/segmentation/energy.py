@@ -31,6 +31,8 @@ from gdm_motion_seg.segmentation.labelling import Blocks, cut_bonds, relabel, re
 
 NOISE_STEPS = 4
 """Steps of the fixed-point iteration for the noise."""
+PRUNE_STEPS = 5
+"""Members that leave a cluster in a row, at most, before one of them must have lowered J."""
 
 
 class Problem(NamedTuple):
@@ -207,7 +209,7 @@ def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weight
             followers += counts[j] if j != k else 0.0
         start = (total + counts[k] * excess[k]) / max(followers + counts[k], 1.0)
         best, price, kept, left = 0.0, 0.0, 0, 0
-        for step in range(int(counts[k]) // 5):
+        for step in range(int(counts[k])):
             members = members_of(labels, k, costs[k], weights.core)
             now = _excess(problem, members, weights, share)
             mean = (total + len(members) * now) / max(followers + len(members), 1.0)
@@ -218,7 +220,7 @@ def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weight
                 share[n] += now - mean
             scale = weights.dimension * n_points / max(followers + len(members), 1.0)
             worst, more = _worst_member(problem, labels, costs, members, share, scale, weights)
-            if worst < 0:
+            if worst < 0 or step == kept + PRUNE_STEPS:
                 break
             labels[worst] = -1
             gone[left] = worst

@@ -39,28 +39,19 @@ def flow_clusters(graph: Graph) -> Blocks:
 
 
 @kernel
-def support(graph: Graph, costs: FloatArray, current: FloatArray,
-            margin: float) -> FloatArray:
-    """
-    Sum for each proposal what it gains over the present costs, where neighbours gain with it.
-
-    The gain of a point is averaged with that of its neighbours: many tiny gains by chance must not
-    outweigh a small body.
-    """
-    n_points = len(current)
-    gain, totals = np.empty(n_points), np.empty(len(costs))
-    for h in range(len(costs)):
-        for n in range(n_points):
-            gain[n] = current[n] - costs[h, n]
-        total = 0.0
-        for n in range(n_points):
-            mean, weight = gain[n], 1.0
+def smoothed(graph: Graph, costs: FloatArray) -> FloatArray:
+    """Average the cost (H, N) of each point with those of its neighbours, by their bonds."""
+    means = np.empty(costs.shape)
+    for n in range(costs.shape[1]):
+        weight = 1.0
+        for e in range(graph.first[n], graph.first[n + 1]):
+            weight += graph.bond[e]
+        for h in range(len(costs)):
+            means[h, n] = costs[h, n]
             for e in range(graph.first[n], graph.first[n + 1]):
-                mean += graph.bond[e] * gain[graph.neighbour[e]]
-                weight += graph.bond[e]
-            total += max(0.0, mean / weight - margin)
-        totals[h] = total
-    return totals
+                means[h, n] += graph.bond[e] * costs[h, graph.neighbour[e]]
+            means[h, n] /= weight
+    return means
 
 
 @kernel

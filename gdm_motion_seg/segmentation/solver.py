@@ -24,7 +24,7 @@ from gdm_motion_seg.geometry.rigid import (
 from gdm_motion_seg.segmentation.constants import (
     BATCH, BATCHES, COVERED, COVERS, CYCLES, DRAWN, MARGIN, SAME, TRIED, Weights)
 from gdm_motion_seg.segmentation.energy import descend, Problem, prune
-from gdm_motion_seg.segmentation.proposals import draw_covers, draw_samples, support
+from gdm_motion_seg.segmentation.proposals import draw_covers, draw_samples, smoothed
 
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
@@ -83,7 +83,7 @@ class Solver:
         self._n = problem.rays.shape[1]
         self._tree = cKDTree(problem.rays.T)
         self._motions = np.empty((0, 4, 3))
-        self._costs = np.empty((0, self._n))
+        self._costs, self._smoothed = np.empty((2, 0, self._n))
         self._pace = 0.0
         self._best: dict[int, Partition] = {}
         self._reduced: dict[int, Partition] = {}
@@ -109,7 +109,8 @@ class Solver:
             if cycle < CYCLES - 1 and len(unexplained) >= self._weights.smallest:
                 self._propose_samples(1, unexplained)
         for k in list(self._best):
-            self._polish(k)
+            self._refit(k)
+        self._prune(self.answer.n_motions)
         return self.answer
 
     @property
@@ -175,6 +176,7 @@ class Solver:
         costs = rigid_costs(motions, p.rays, p.precision, everyone, cap)
         self._motions = np.concatenate([self._motions, motions])
         self._costs = np.concatenate([self._costs, costs])
+        self._smoothed = np.concatenate([self._smoothed, smoothed(p.graph, costs)])
 
     def _present_costs(self, current: Partition) -> FloatArray:
         """Return what each point costs under its label, at most the price of an outlier."""
@@ -206,7 +208,8 @@ class Solver:
         known, first = self._extended.get(k, (None, 0))
         first = first if known is current else 0
         self._extended[k] = current, len(self._motions)
-        gains = support(self._problem.graph, self._costs[first:], own, MARGIN)
+        left = smoothed(self._problem.graph, own[None]) - MARGIN
+        gains = np.maximum(left - self._smoothed[first:], 0.0).sum(axis=1)
         claims: list[FloatArray] = []
         for h in first + np.argsort(-gains, kind='stable'):
             if gains[h - first] <= 0.0 or len(claims) == TRIED:
@@ -250,8 +253,8 @@ class Solver:
             if self._in_time():
                 self._offer(self._descended(best.labels, best.motions, 4, 1))
 
-    def _polish(self, k: int) -> None:
-        """Fit the motions of the best partition of k motions anew, and remove wrong members."""
+    def _refit(self, k: int) -> None:
+        """Fit the motions of the best partition of k motions anew."""
         p, known = self._problem, self._best[k]
         motions = known.motions.copy()
         for i, motion in enumerate(motions):
@@ -259,11 +262,14 @@ class Solver:
                       self._weights.outlier)
         if self._in_time():
             self._offer(self._descended(known.labels, motions, 1, 0))
+
+    def _prune(self, k: int) -> None:
+        """Remove wrong members from the best partition of k motions."""
         before = None
         while self._in_time() and self._best[k] is not before:
             before = self._best[k]
             labels = before.labels.copy()
-            if prune(p, labels, before.costs, self._weights):
+            if prune(self._problem, labels, before.costs, self._weights):
                 self._offer(self._descended(labels, before.motions, 0, 0))
 
     def _with_one_less(self, current: Partition) -> Iterator[Trial]:

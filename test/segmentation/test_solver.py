@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import pose_problem
-from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, SAMPLE, support
+from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, SAMPLE, smoothed
 from gdm_motion_seg.segmentation.solver import Solver
 
 
@@ -75,11 +75,11 @@ def test_flow_clusters_are_separated_by_jumps_of_the_flow():
     assert any(set(members) == set(np.flatnonzero(inside)) for members in found)
 
 
-def test_support_is_larger_for_neighbours_than_for_scattered_points_with_the_same_gain(pair_of):
+def test_a_gain_that_neighbours_share_outlasts_smoothing_and_a_scattered_one_does_not(pair_of):
     problem = pose(pair_of(1, 0, n_points=200))
     n = len(problem.precision)
-    costs = np.full((2, n), 4.0)
-    costs[0, cKDTree(problem.rays.T).query(problem.rays[:, 0], k=15)[1]] = 0.0
-    costs[1, ::n // 15] = 0.0
-    gains = support(problem.graph, costs, np.full(n, 4.0), 0.3)
-    assert gains[0] > 1.3 * gains[1]
+    gains = np.zeros((2, n))
+    gains[0, cKDTree(problem.rays.T).query(problem.rays[:, 0], k=15)[1]] = 4.0
+    gains[1, ::n // 15] = 4.0
+    together, scattered = np.maximum(smoothed(problem.graph, gains) - 0.3, 0.0).sum(axis=1)
+    assert together > 1.3 * scattered
