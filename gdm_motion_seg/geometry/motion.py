@@ -89,22 +89,9 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     """
     Estimate everything that is told about one motion from the points that follow it.
 
-    Parameters
-    ----------
-    correspondences : Correspondences
-        All points of the pair, undistorted where the lens is known.
-    members : (M,) array of int
-        Indices of the motion's points; a few wrong ones among them do no harm.
-    motion_id : int
-        The motion's identity.
-    camera : Camera, optional
-        Its K is used for (R, t); the usual guess by default.
-
-    Returns
-    -------
-    Motion
-        Of the kind TOO_FEW, with the reason, where there are fewer than eight different points.
-
+    The correspondences are undistorted where the lens is known; a few wrong members do no harm.
+    The camera's K is used for (R, t); it is the usual guess by default. The kind is TOO_FEW where
+    there are fewer than eight different points.
     """
     index = np.ascontiguousarray(members, np.int64)
     points = correspondences.take(index)

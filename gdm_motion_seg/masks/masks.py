@@ -91,16 +91,10 @@ class MotionMasks:
 
     def process(self, image: npt.NDArray[np.generic], result: FrameResult) -> IdImage:
         """
-        Return the instance image (H, W) of a frame.
+        Return the instance image (H, W) of a frame (grey, BGR or BGRA of 8 or 16 bits).
 
-        Parameters
-        ----------
-        image :
-            The frame that the answer is about: grey, BGR or BGRA of 8 or 16 bits.
-        result :
-            The pipeline's answer for this frame. Where it names no world, nothing is called
-            moving; where it refuses the image, the frame is left out.
-
+        Where the pipeline's result names no world, nothing is called moving; where it refuses the
+        image, the frame is left out.
         """
         check_array(image)
         if result.problem and not result.has_pair:
@@ -306,17 +300,9 @@ def _enlarged(odds: FloatImage, body: IdImage, shape: tuple[int, ...]) -> IdImag
 
 def motion_mask(instances: IdImage, dilation: int = 0, moving_is_white: bool = True) -> ByteImage:
     """
-    Return a mask of 0 and 255 from an instance image.
+    Return a mask of 0 and 255 from an instance image, (H, W) ids of bodies.
 
-    Parameters
-    ----------
-    instances :
-        (H, W) ids of bodies, 0 the world.
-    dilation :
-        Pixels by which moving regions grow.
-    moving_is_white :
-        Whether 255 stands for moving pixels; otherwise for static ones, as COLMAP wants it.
-
+    Moving regions grow by ``dilation`` pixels. They are white, or black as COLMAP wants it.
     """
     moving = (instances != 0).astype(np.uint8)
     if dilation > 0:

@@ -75,23 +75,11 @@ class _Region:
 def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
                  instances: Instances | None = None) -> Image:
     """
-    Draw what moves, the tracks and a legend over a frame.
+    Draw what moves, the tracks and a legend over the newer frame of a pair; return it as BGR.
 
-    Parameters
-    ----------
-    image :
-        The newer frame of the result's pair; grey, BGR or BGRA of 8 or 16 bits.
-    result :
-        The result of the pipeline.
-    instances :
-        (height, width) id of the body at each pixel, from a dense mask; 0 and less is no body.
-        Without it, the outline of a body surrounds its tracks.
-
-    Returns
-    -------
-    array
-        (height, width, 3) BGR; the frame itself is not changed.
-
+    The frame (grey, BGR or BGRA of 8 or 16 bits) itself is not changed. ``instances`` (height,
+    width) are the ids of a dense mask, 0 and less for no body; without them, the outline of a body
+    surrounds its tracks.
     """
     canvas = to_bgr(image)
     scale = max(MIN_SCALE, math.sqrt(canvas.shape[0] * canvas.shape[1] / REFERENCE_PIXELS))
