@@ -11,13 +11,11 @@ Smooth flow of eight parameters: that of a plane, or of a camera that turns, zoo
 Positions and flow are in units of the focal length.
 """
 
-import math
-
 import numpy as np
 
-from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 
 CONSTANT, AFFINE, PLANAR = 2, 6, 8
 """Numbers of parameters: a constant flow (h0, h3), an affine one, all."""
@@ -31,16 +29,6 @@ def flow_residual(h: FloatArray, x: float, y: float, u: float, v: float) -> tupl
     q = h[6] * x + h[7] * y
     return (u - (h[0] + h[1] * x + h[2] * y + q * (x - u)),
             v - (h[3] + h[4] * x + h[5] * y + q * (y - v)))
-
-
-@inlined
-def flow_residuals(h: FloatArray, x: FloatArray, flow: FloatArray) -> FloatArray:
-    """Return the length of every residual."""
-    residuals = np.empty(len(x))
-    for n in range(len(x)):
-        rx, ry = flow_residual(h, x[n, 0], x[n, 1], flow[n, 0], flow[n, 1])
-        residuals[n] = math.sqrt(rx * rx + ry * ry)
-    return residuals
 
 
 @kernel

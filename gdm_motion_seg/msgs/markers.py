@@ -15,7 +15,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from gdm_motion_seg.geometry.correspondences import FloatArray
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion
@@ -53,11 +53,6 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
     return types.MarkerArray(markers=markers)
 
 
-def body_text(body: Motion) -> str:
-    """Return the text of a body, as in the overlay: its id and probability of moving."""
-    return f'{body.id}: {100 * body.moving:.0f} %'
-
-
 def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before: FloatArray
                   ) -> list[Any]:
     """Build the markers of a body from the rays of its tracks in both frames."""
@@ -74,7 +69,7 @@ def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before
     # Letters are thin: a dark colour of the palette could not be read on RViz's dark background.
     name.color = types.ColorRGBA(r=(1 + name.color.r) / 2, g=(1 + name.color.g) / 2,
                                  b=(1 + name.color.b) / 2, a=1.0)
-    name.text = body_text(body)
+    name.text = f'{body.id}: {100 * body.moving:.0f} %'
     if len(now) < 3:
         return [flow, name]
     outline = _marker(types, header, 'outline', body.id, types.Marker.LINE_STRIP, OUTLINE_WIDTH)
