@@ -17,9 +17,9 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.numerics import median
 from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion

@@ -9,7 +9,7 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import median
+from gdm_motion_seg.geometry.numerics import median
 from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residual, refine_flow
 
 FEW = 5

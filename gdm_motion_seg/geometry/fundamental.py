@@ -17,10 +17,10 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
+from gdm_motion_seg.geometry.numerics import (
+    cholesky_inplace, cholesky_solve_inplace, LOSS_SIGMAS, noise_scale, PRIOR_NOISE_PX)
 from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, fit_rigid
-from gdm_motion_seg.geometry.robust import LOSS_SIGMAS, noise_scale, PRIOR_NOISE_PX
 
 FOCAL_PX = 768.0
 """Focal length of the second start, at 640 pixels: F is refined without it."""

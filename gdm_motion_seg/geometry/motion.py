@@ -9,7 +9,6 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm.empirical import gram_dimension
-from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.embedding import embed, pixel_unit
@@ -18,8 +17,8 @@ from gdm_motion_seg.geometry.fundamental import (
 from gdm_motion_seg.geometry.homography import (
     flow_to_older, homography_distances, normalize_homography)
 from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
+from gdm_motion_seg.geometry.numerics import median, noise_scale
 from gdm_motion_seg.geometry.pose import fundamental_of, recover_pose
-from gdm_motion_seg.geometry.robust import noise_scale
 
 WORLD = 0
 """The id of the static world, always."""

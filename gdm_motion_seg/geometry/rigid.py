@@ -17,7 +17,7 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
+from gdm_motion_seg.geometry.numerics import cholesky_inplace, cholesky_solve_inplace
 
 CAUCHY_PRECISION = 0.25
 """1 / c^2 of the scale c of the Cauchy loss: 2 standard deviations of the noise."""

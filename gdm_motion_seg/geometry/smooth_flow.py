@@ -15,7 +15,7 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inner_kernel, kernel
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
+from gdm_motion_seg.geometry.numerics import cholesky_inplace, cholesky_solve_inplace
 
 CONSTANT, AFFINE, PLANAR = 2, 6, 8
 """Numbers of parameters: a constant flow (h0, h3), an affine one, all."""
