@@ -25,8 +25,8 @@ LARGEST_TURN = 0.3
 """Largest rotation of one step in radians: further away the linearisation tells nothing."""
 SUBSET = 24
 """Points on which a fit without a start is made; all of them refine its result."""
-START_STEPS, FINAL_STEPS, INLIER_STEPS = 6, 8, 3
-"""Steps from each start of such a fit, of the best of them, and on the inliers of a motion."""
+START_STEPS, FINAL_STEPS = 6, 8
+"""Steps from each start of such a fit, and of the best of them."""
 BEHIND_WEIGHT = 0.1
 """Weight of a squared parallax of the wrong sign: a guessed focal length shifts it a little."""
 BEHIND_CAP = 2.0
@@ -417,16 +417,6 @@ def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision
 
 
 @kernel
-def fit_rigid_samples(rays: FloatArray, precision: FloatArray, samples: IntArray,
-                      cap: float) -> FloatArray:
-    """Fit a motion (4, 3) to each row of (H, M) indices."""
-    motions = np.empty((len(samples), 4, 3))
-    for h in range(len(samples)):
-        fit_rigid(motions[h], rays, samples[h], precision, cap)
-    return motions
-
-
-@kernel
 def rigid_costs(motions: FloatArray, rays: FloatArray, precision: FloatArray, members: IntArray,
                 cap: float) -> FloatArray:
     """Compute the capped cost (H, N) of every point; the members choose the sign of each t."""
@@ -437,18 +427,3 @@ def rigid_costs(motions: FloatArray, rays: FloatArray, precision: FloatArray, me
         for n in range(rays.shape[1]):
             costs[h, n] = min(costs[h, n], cap)
     return costs
-
-
-@kernel
-def refine_on_inliers(motions: FloatArray, rays: FloatArray, precision: FloatArray,
-                      costs: FloatArray, most: float) -> None:
-    """Refine every motion, in place, on the points whose cost (H, N) is at most ``most``."""
-    ones, members = np.ones(rays.shape[1]), np.empty(rays.shape[1], np.int64)
-    for h in range(len(motions)):
-        count = 0
-        for n in range(rays.shape[1]):
-            if costs[h, n] <= most:
-                members[count] = n
-                count += 1
-        if count > 5:
-            refine_rigid(motions[h], rays, members[:count], precision, ones, 0.0, INLIER_STEPS)
