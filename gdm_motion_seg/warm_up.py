@@ -75,7 +75,7 @@ def _warm_up_motion() -> None:
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0.0, SIZE[1], (40, 2))
     x2 = x1 + rng.uniform(2.0, 10.0, (40, 1)) * [1.0, 0.3]
-    pair = Correspondences.from_arrays(x1, x2, SIZE)
+    pair = Correspondences(x1, x2, SIZE, np.arange(len(x1)))
     motion = estimate_motion(pair, np.arange(len(pair)), 1, Camera.guess(SIZE))
     assert motion.kind is MotionKind.GENERAL
     # The dimension decides whether bodies that touch are one.
@@ -89,9 +89,9 @@ def _warm_up_motion() -> None:
 
 def _warm_up_outputs() -> None:
     """Make masks, an overlay and messages from artificial tracks, some of which move."""
-    grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64)
+    grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64, order='C')
     labels = ((np.abs(grid - 100.0) < 50.0).all(axis=1)).astype(np.int64)
-    pair = Correspondences.from_arrays(grid, grid, SIZE)
+    pair = Correspondences(grid, grid, SIZE, np.arange(len(grid)))
     nothing = np.full((3, 3), np.nan)
     motions = tuple(Motion(label, np.flatnonzero(labels == label), MotionKind.GENERAL, '', nothing,
                            nothing, np.nan, np.nan, np.nan, rotation=np.eye(3),
