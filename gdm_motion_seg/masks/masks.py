@@ -104,7 +104,9 @@ class MotionMasks:
             self.reset()
         view = self._viewer.look(image)
         if self._memory is None:
-            self._memory = _begin(result.stamp, view)
+            h, w = view.shape
+            self._memory = _Memory(result.stamp, view.lab, np.zeros((h, w, 4), np.float32),
+                                   np.zeros((h, w), np.int32), np.zeros((h, w), np.float32))
             return np.zeros(image.shape[:2], np.int32)
         odds, body = self._segment(view, result)
         return _enlarged(odds, self._names.published(body), image.shape[:2])
@@ -194,12 +196,6 @@ class _Frame:
     """(h, w) contradiction to the world."""
     lost: npt.NDArray[np.bool_]
     """(h, w) pixels of bodies that neither tracks nor flow show in this frame."""
-
-
-def _begin(stamp: int, view: View) -> _Memory:
-    h, w = view.shape
-    return _Memory(stamp, view.lab, np.zeros((h, w, 4), np.float32), np.zeros((h, w), np.int32),
-                   np.zeros((h, w), np.float32))
 
 
 def _carried(memory: _Memory, view: View) -> _Memory:
