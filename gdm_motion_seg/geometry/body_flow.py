@@ -9,8 +9,8 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
+from gdm_motion_seg.geometry.homography import AFFINE, CONSTANT, flow_residual, refine_flow
 from gdm_motion_seg.geometry.numerics import median
-from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residual, refine_flow
 
 FEW = 5
 """Tracks up to which the flow of a body is constant: more determine an affine one."""

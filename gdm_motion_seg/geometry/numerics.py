@@ -26,8 +26,12 @@ LOSS_SIGMAS = 2.385
 
 
 @kernel
-def cholesky_inplace(a: FloatArray) -> bool:
-    """Replace the lower triangle by its Cholesky factor; False if it is not positive definite."""
+def solve_inplace(a: FloatArray, b: FloatArray) -> bool:
+    """
+    Solve A x = b by Cholesky; x replaces b. False if A is not positive definite.
+
+    Of A only the lower triangle is read; the factor replaces it.
+    """
     n = a.shape[0]
     for j in range(n):
         d = a[j, j]
@@ -42,23 +46,17 @@ def cholesky_inplace(a: FloatArray) -> bool:
             for k in range(j):
                 s -= a[i, k] * a[j, k]
             a[i, j] = s / root
-    return True
-
-
-@kernel
-def cholesky_solve_inplace(factor: FloatArray, b: FloatArray) -> None:
-    """Solve L L^T x = b with the factor of :func:`cholesky_inplace`; x replaces b."""
-    n = b.shape[0]
     for i in range(n):
         s = b[i]
         for k in range(i):
-            s -= factor[i, k] * b[k]
-        b[i] = s / factor[i, i]
+            s -= a[i, k] * b[k]
+        b[i] = s / a[i, i]
     for i in range(n - 1, -1, -1):
         s = b[i]
         for k in range(i + 1, n):
-            s -= factor[k, i] * b[k]
-        b[i] = s / factor[i, i]
+            s -= a[k, i] * b[k]
+        b[i] = s / a[i, i]
+    return True
 
 
 @kernel

@@ -17,7 +17,7 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
-from gdm_motion_seg.geometry.numerics import cholesky_inplace, cholesky_solve_inplace
+from gdm_motion_seg.geometry.numerics import solve_inplace
 
 CAUCHY_PRECISION = 0.25
 """1 / c^2 of the scale c of the Cauchy loss: 2 standard deviations of the noise."""
@@ -201,11 +201,8 @@ def parallax(r: tuple[float, ...], t: tuple[float, ...], x: float, y: float, u: 
 @inlined
 def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: FloatArray,
                 jtr: FloatArray) -> float:
-    """
-    Add the penalty on negative parallax to the normal equations; return its cost.
-
-    Epipolar lines alone leave the turn along t nearly free.
-    """
+    """Add the penalty on negative parallax to the normal equations; return its cost."""
+    # Epipolar lines alone leave the turn along t nearly free.
     cost, j = 0.0, np.empty(3)
     r, s = entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
     for n in range(points.shape[1]):
@@ -235,9 +232,8 @@ def _step(motion: FloatArray, uv: FloatArray, jtj: FloatArray, jtr: FloatArray, 
             factor[i, k] = jtj[i, k]
         factor[i, i] = jtj[i, i] * (1.0 + damping) + 1e-12
         step[i] = -jtr[i]
-    if not cholesky_inplace(factor):
+    if not solve_inplace(factor, step):
         return False
-    cholesky_solve_inplace(factor, step)
     angle = math.sqrt(step[0] ** 2 + step[1] ** 2 + step[2] ** 2)
     shrink = LARGEST_TURN / angle if angle > LARGEST_TURN else 1.0
     _turn(motion, step[0] * shrink, step[1] * shrink, step[2] * shrink, moved)
@@ -382,11 +378,7 @@ def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
 @kernel
 def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision: FloatArray,
               cap: float) -> None:
-    """
-    Fit (R, t) to the members without a start, in place.
-
-    Two rotations and three directions compete on a subset; all members refine the winner.
-    """
+    """Fit (R, t) to the members without a start, in place."""
     m, few = len(members), min(len(members), SUBSET)
     part, part_precision = np.empty((4, few)), np.empty(few)
     everyone, weight = np.empty(few, np.int64), np.empty(rays.shape[1])
@@ -402,6 +394,7 @@ def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision
     cost, mirrored = np.empty(few), np.empty(few)
     _aligning_rotation(part, aligned)
     best = np.inf
+    # Two rotations and three directions compete on a subset; all members refine the winner.
     for start in range(6):
         for i in range(3):
             for j in range(3):

@@ -16,9 +16,9 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
 from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.homography import AFFINE, flow_residual, PLANAR, refine_flow
 from gdm_motion_seg.geometry.rigid import (
     copy, entries, epipolar, essential, parallax, refine_rigid)
-from gdm_motion_seg.geometry.smooth_flow import AFFINE, flow_residual, PLANAR, refine_flow
 
 POINT_VARIANCE = 0.08
 """Variance of a displacement in square pixels: 0.2 px at both ends of a track."""
@@ -174,11 +174,7 @@ def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatAr
 @inner_kernel
 def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float,
                  most: float) -> float:
-    """
-    Return the capped contradiction of the members; the sign of t is chosen, in place.
-
-    The sum ends where it exceeds ``most``: the motion cannot win any more.
-    """
+    """Return the capped contradiction of the members; the sign of t is chosen, in place."""
     matrix, forward, backward = np.empty((3, 3)), 0.0, 0.0
     essential(motion, matrix)
     e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
@@ -187,7 +183,7 @@ def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: 
         forward += min(one, cap)
         backward += min(other, cap)
         if min(forward, backward) > most:
-            break
+            break  # the motion cannot win any more
     if backward < forward:
         for i in range(3):
             motion[3, i] = -motion[3, i]
