@@ -14,7 +14,7 @@ from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import (
     detect_corners, first_of_each_spot, nearest, position_noise)
 from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
-from gdm_motion_seg.tracking.window import empty_window, History, Points, TrackedFrame, Window
+from gdm_motion_seg.tracking.window import History, Points, TrackedFrame, Window
 
 WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""
@@ -62,8 +62,11 @@ class FeatureTracker:
         self._configure(config or TrackingConfig())
 
     def _configure(self, config: TrackingConfig) -> None:
-        self._mask_image = _load_mask(config.mask_path)
-        self.config = config
+        mask: GreyImage | None = None
+        if config.mask_path:
+            from gdm_motion_seg.tracking.mask_file import load_mask  # most robots have no mask
+            mask = load_mask(config.mask_path)
+        self.config, self._mask_image = config, mask
         self._history = History(max(config.gap_s, EVIDENCE_GAP_S) * 1.1, config.frame_gap)
         self._forget()
 
@@ -126,8 +129,9 @@ class FeatureTracker:
 
     def without_pair(self, stamp: int, reason: str, *, problem: bool = False) -> TrackedFrame:
         """Return a frame without a pair, with the reason."""
-        return TrackedFrame(stamp, stamp, 0, empty_window(self._size), reason, problem,
-                            self.n_tracks, self.epoch)
+        nothing = Window(np.empty((0, 2)), np.empty((1, 0, 2)), (0.0,), np.empty((0, 3)),
+                         np.empty(0, np.int64), self._size)
+        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, self.n_tracks, self.epoch)
 
     def _window(self, stamp: int, fault: str) -> TrackedFrame:
         """Collect the positions of the tracks of the pair at each gap."""
@@ -255,13 +259,6 @@ def _at_most(grey: GreyImage, side: int) -> GreyImage:
     # Down to a half, linear interpolation also reads every pixel, in a third of the time.
     how = cv2.INTER_LINEAR_EXACT if factor >= 0.5 else cv2.INTER_AREA
     return np.asarray(cv2.resize(grey, (width, height), interpolation=how))
-
-
-def _load_mask(path: str) -> GreyImage | None:
-    if not path:
-        return None
-    from gdm_motion_seg.tracking.mask_file import load_mask  # most robots have no mask
-    return load_mask(path)
 
 
 def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:
