@@ -118,12 +118,9 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
 
 @kernel
 def _expansion(x1: FloatArray, x2: FloatArray) -> tuple[float, float]:
-    """
-    Return by what share points expand, and its standard error; infinite if they are too close.
-
-    A similarity is fitted robustly: scale and rotation about the centre are a complex factor p +
-    iq. Its arithmetic is written out, because that of complex numbers takes long to compile.
-    """
+    """Return by what share points expand, and its standard error; infinite if too close."""
+    # A similarity is fitted robustly: scale and rotation about the centre are a complex factor
+    # p + iq. Its arithmetic is written out, because complex numbers take long to compile.
     n, p, q, sigma = len(x1), 1.0, 0.0, math.inf
     weight, error2 = np.empty(n), np.empty(n)
     for i in range(n):

@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile and load everything before the first image arrives."""
+"""Compile and load everything before the first image or the first body, which would wait."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,11 +38,7 @@ _one_at_a_time = threading.Lock()
 
 
 def warm_up(config: PipelineConfig) -> None:
-    """
-    Run a few artificial frames with two motions through a separate pipeline, once per process.
-
-    Otherwise the first frame, or the first frame with a body, would wait for the compiler.
-    """
+    """Run a few artificial frames with two motions through a pipeline, once per process."""
     with _one_at_a_time, progress.waiting('loading compiled code'), _less_garbage_collection():
         _warm_up(config)
 

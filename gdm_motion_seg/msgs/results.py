@@ -49,7 +49,7 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
     pair, segmentation = result.correspondences, result.segmentation
     rows = np.zeros(len(pair), KEYPOINT)
     # Zero outside the domain of the lens model; larger values would overflow a float32.
-    known = (np.abs(rays[:, :2]) < MAX_RAY).all(axis=1)
+    known = np.abs(rays[:, :2]).max(axis=1) < MAX_RAY
     rows['x'], rows['y'], rows['z'] = np.where(known[:, None], rays, 0.0).T
     rows['u'], rows['v'] = pair.x2.T
     rows['u_prev'], rows['v_prev'] = pair.x1.T
@@ -125,11 +125,7 @@ def vision_messages() -> Any | None:
 
 
 def detections_array(vision: Any, header: Any, result: FrameResult) -> Any:
-    """
-    Build the vision_msgs/Detection2DArray of a frame: one detection per body.
-
-    ``vision`` is the module with the message classes.
-    """
+    """Build the vision_msgs/Detection2DArray of a frame: one detection per body."""
     array = vision.Detection2DArray()
     array.header = header
     array.detections = [_detection(vision, header, motion) for motion in result.motions
