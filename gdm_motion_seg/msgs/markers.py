@@ -35,14 +35,11 @@ FLOW_LINES = 8
 
 def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray,
                   previous_rays: FloatArray) -> Any:
-    """
-    Build the visualization_msgs/MarkerArray.
-
-    The first marker removes everything that was drawn before. If its ns is not empty, RViz removes
-    that namespace only. RViz reports two markers with the same ns and id as an error.
-    """
+    """Build the visualization_msgs/MarkerArray."""
     # A pixel outside the domain of the lens model has no ray.
     placed = np.isfinite(rays[:, 0] + previous_rays[:, 0])
+    # The first marker removes everything that was drawn before; if its ns was not empty, RViz
+    # would remove that namespace only. Two markers with the same ns and id are an error in RViz.
     clear = _marker(types, header, '', 0, 0)
     clear.action = types.Marker.DELETEALL
     markers = [clear]

@@ -220,11 +220,8 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
 def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
                   listeners: Mapping[str, int], busy: str = '',
                   pace: Pace = Pace()) -> Health:
-    """
-    Return the status of the output: an error after ``patience`` seconds without results.
-
-    ``busy`` says what the node waits for, such as the compiler.
-    """
+    """Return the status of the output: an error after ``patience`` seconds without results."""
+    # ``busy`` says what the node waits for, such as the compiler.
     counts, problem = snapshot.counts, snapshot.problem
     if problem and snapshot.since_problem is not None:
         problem += f' ({snapshot.since_problem:.0f} s ago)'
