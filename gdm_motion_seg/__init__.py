@@ -3,6 +3,7 @@
 
 """Finds what moves on its own in the images of one moving camera."""
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 import os
 from typing import Any, TYPE_CHECKING
@@ -35,35 +36,35 @@ __all__ = ('Camera', 'draw_overlay', 'FrameResult', 'GdmConfig', 'GlobalDimensio
            'PipelineConfig', 'segment_motions', 'SegmentationConfig', 'time_to_contact',
            'TrackingConfig')
 
-_MODULE_OF = {
-    'Camera': 'gdm_motion_seg.geometry.camera',
-    'draw_overlay': 'gdm_motion_seg.viz.overlay',
-    'FrameResult': 'gdm_motion_seg.pipeline',
-    'GdmConfig': 'gdm_motion_seg.gdm.config',
-    'GlobalDimensionMinimization': 'gdm_motion_seg.gdm.estimator',
-    'InputError': 'gdm_motion_seg.errors',
-    'minimize_global_dimension': 'gdm_motion_seg.gdm.minimize',
-    'Motion': 'gdm_motion_seg.segmentation.result',
-    'motion_mask': 'gdm_motion_seg.masks',
-    'motion_pose': 'gdm_motion_seg.poses',
-    'MotionKind': 'gdm_motion_seg.geometry.kind',
-    'MotionMasks': 'gdm_motion_seg.masks',
-    'MotionPipeline': 'gdm_motion_seg.pipeline',
-    'MotionSegmentation': 'gdm_motion_seg.segmentation.result',
-    'NodeConfig': 'gdm_motion_seg.ros.config',
-    'PipelineConfig': 'gdm_motion_seg.pipeline',
-    'segment_motions': 'gdm_motion_seg.segmentation.segment',
-    'SegmentationConfig': 'gdm_motion_seg.segmentation.config',
-    'time_to_contact': 'gdm_motion_seg.poses',
-    'TrackingConfig': 'gdm_motion_seg.tracking.config',
-}
+
+def on_first_use(package: str, modules: Mapping[str, tuple[str, ...]]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package that imports its public names on first use."""
+    module_of = {name: module for module, names in modules.items() for name in names}
+
+    def imported(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f'module {package!r} has no attribute {name!r}')
+        return getattr(import_module(f'{package}.{module_of[name]}'), name)
+    return imported
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that ``import gdm_motion_seg`` is fast."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(_MODULE_OF[name]), name)
+__getattr__ = on_first_use(__name__, {
+    'errors': ('InputError',),
+    'gdm.config': ('GdmConfig',),
+    'gdm.estimator': ('GlobalDimensionMinimization',),
+    'gdm.minimize': ('minimize_global_dimension',),
+    'geometry.camera': ('Camera',),
+    'geometry.kind': ('MotionKind',),
+    'masks': ('motion_mask', 'MotionMasks'),
+    'pipeline': ('FrameResult', 'MotionPipeline', 'PipelineConfig'),
+    'poses': ('motion_pose', 'time_to_contact'),
+    'ros.config': ('NodeConfig',),
+    'segmentation.config': ('SegmentationConfig',),
+    'segmentation.result': ('Motion', 'MotionSegmentation'),
+    'segmentation.segment': ('segment_motions',),
+    'tracking.config': ('TrackingConfig',),
+    'viz.overlay': ('draw_overlay',),
+})
 
 
 def __dir__() -> list[str]:

@@ -186,15 +186,20 @@ class MotionPipeline:
         if tracked.epoch != self._epoch:
             self._epoch = tracked.epoch
             self._segmenter.reset()
-        camera = self._camera_of(tracked.window)
-        seen, window = self._without_distortion(tracked.window, camera)
+        camera = self.camera
+        if camera and camera.image_size != tracked.window.image_size:
+            camera = None
+        seen, window = _without_distortion(tracked.window, camera)
         reason = tracked.reason if not tracked.gap else _too_few(tracked, len(window))
         if reason:
             answer = MotionSegmentation.empty(len(seen), reason)
         else:
-            guess = Camera.guess(window.image_size)
-            self._segmenter.config = self._affordable(self.config.segmentation)
-            answer = self._segmenter.segment(window, tracked.stamp, camera or guess)
+            config = self.config.segmentation
+            if self.share < 1.0:
+                config = replace(config, effort=max(LEAST_EFFORT, self.share * config.effort))
+            self._segmenter.config = config
+            answer = self._segmenter.segment(window, tracked.stamp,
+                                             camera or Camera.guess(window.image_size))
         seconds = {**tracked.seconds, 'segment': time.perf_counter() - start}
         return FrameResult(
             tracked.stamp, tracked.previous_stamp, tracked.gap, seen.pair, answer,
@@ -202,27 +207,15 @@ class MotionPipeline:
             seconds=seconds, n_tracks=tracked.n_tracks,
             undistorted=None if window is seen else window.pair)
 
-    def _affordable(self, config: SegmentationConfig) -> SegmentationConfig:
-        """Return the settings of the segmentation with the present share of the effort."""
-        if self.share >= 1.0:
-            return config
-        return replace(config, effort=max(LEAST_EFFORT, self.share * config.effort))
 
-    def _camera_of(self, window: Window) -> Camera | None:
-        """Return the camera if it has the size of the images."""
-        if self.camera and self.camera.image_size == window.image_size:
-            return self.camera
-        return None
-
-    def _without_distortion(self, window: Window, camera: Camera | None
-                            ) -> tuple[Window, Window]:
-        """Return the tracks that can be undistorted, with and without distortion."""
-        if camera is None or not camera.is_distorted:
-            return window, window
-        x = camera.undistort(window.x)
-        before = np.stack([camera.undistort(points) for points in window.before])
-        known = np.flatnonzero(np.isfinite(np.hstack([x, before[0]])).all(axis=1))
-        return window.take(known), replace(window, x=x, before=before).take(known)
+def _without_distortion(window: Window, camera: Camera | None) -> tuple[Window, Window]:
+    """Return the tracks that can be undistorted, with and without distortion."""
+    if camera is None or not camera.is_distorted:
+        return window, window
+    x = camera.undistort(window.x)
+    before = np.stack([camera.undistort(points) for points in window.before])
+    known = np.flatnonzero(np.isfinite(np.hstack([x, before[0]])).all(axis=1))
+    return window.take(known), replace(window, x=x, before=before).take(known)
 
 
 def _too_few(tracked: TrackedFrame, count: int) -> str:

@@ -17,9 +17,9 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
+from gdm_motion_seg.geometry.numerics import median
 from gdm_motion_seg.geometry.pose import aligning_rotation, paired_rays, rays_of
 from gdm_motion_seg.geometry.rigid import refine_rigid
 from gdm_motion_seg.segmentation.result import Motion
@@ -74,17 +74,10 @@ class Contact:
 def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArray
                 ) -> MotionPose | None:
     """
-    Return the pose of a motion with its error.
+    Return the pose of a motion; None if neither (R, t) nor a pure rotation explains it.
 
-    Parameters
-    ----------
-    motion :
-        A motion; None is returned if neither (R, t) nor a pure rotation explains it.
-    points :
-        The pair's points without lens distortion, to which ``motion.members`` refer.
-    camera_matrix :
-        (3, 3) K of both views, calibrated.
-
+    ``points`` are those of the pair, to which ``motion.members`` refer, without lens distortion;
+    ``camera_matrix`` is the calibrated K of both views.
     """
     members = motion.members
     if len(members) < LEAST_POINTS:
@@ -110,19 +103,9 @@ def motion_pose(motion: Motion, points: Correspondences, camera_matrix: FloatArr
 
 def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact | None:
     """
-    Return the time to contact of a body from the expansion of its points.
+    Return the time to contact of a body; None if its points do not expand significantly.
 
-    Parameters
-    ----------
-    x1, x2 :
-        (N, 2) pixels of its points in the older and the newer frame.
-    seconds :
-        Time between the two.
-
-    Returns
-    -------
-    None if the points do not expand significantly.
-
+    ``x1`` and ``x2`` (N, 2) are their pixels in the older and the newer frame, ``seconds`` apart.
     """
     if len(x1) < LEAST_POINTS or seconds <= 0:
         return None
@@ -135,12 +118,9 @@ def time_to_contact(x1: FloatArray, x2: FloatArray, seconds: float) -> Contact |
 
 @kernel
 def _expansion(x1: FloatArray, x2: FloatArray) -> tuple[float, float]:
-    """
-    Return by what share points expand, and its standard error; infinite if they are too close.
-
-    A similarity is fitted robustly: scale and rotation about the centre are a complex factor p +
-    iq. Its arithmetic is written out, because that of complex numbers takes long to compile.
-    """
+    """Return by what share points expand, and its standard error; infinite if too close."""
+    # A similarity is fitted robustly: scale and rotation about the centre are a complex factor
+    # p + iq. Its arithmetic is written out, because complex numbers take long to compile.
     n, p, q, sigma = len(x1), 1.0, 0.0, math.inf
     weight, error2 = np.empty(n), np.empty(n)
     for i in range(n):

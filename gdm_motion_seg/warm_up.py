@@ -1,7 +1,7 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Compile and load everything before the first image arrives."""
+"""Compile and load everything before the first image or the first body, which would wait."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,11 +38,7 @@ _one_at_a_time = threading.Lock()
 
 
 def warm_up(config: PipelineConfig) -> None:
-    """
-    Run a few artificial frames with two motions through a separate pipeline, once per process.
-
-    Otherwise the first frame, or the first frame with a body, would wait for the compiler.
-    """
+    """Run a few artificial frames with two motions through a pipeline, once per process."""
     with _one_at_a_time, progress.waiting('loading compiled code'), _less_garbage_collection():
         _warm_up(config)
 
@@ -75,7 +71,7 @@ def _warm_up_motion() -> None:
     rng = np.random.default_rng(0)
     x1 = rng.uniform(0.0, SIZE[1], (40, 2))
     x2 = x1 + rng.uniform(2.0, 10.0, (40, 1)) * [1.0, 0.3]
-    pair = Correspondences.from_arrays(x1, x2, SIZE)
+    pair = Correspondences(x1, x2, SIZE, np.arange(len(x1)))
     motion = estimate_motion(pair, np.arange(len(pair)), 1, Camera.guess(SIZE))
     assert motion.kind is MotionKind.GENERAL
     # The dimension decides whether bodies that touch are one.
@@ -89,9 +85,9 @@ def _warm_up_motion() -> None:
 
 def _warm_up_outputs() -> None:
     """Make masks, an overlay and messages from artificial tracks, some of which move."""
-    grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64)
+    grid = np.mgrid[10:SIZE[0]:20, 10:SIZE[1]:20].reshape(2, -1).T.astype(np.float64, order='C')
     labels = ((np.abs(grid - 100.0) < 50.0).all(axis=1)).astype(np.int64)
-    pair = Correspondences.from_arrays(grid, grid, SIZE)
+    pair = Correspondences(grid, grid, SIZE, np.arange(len(grid)))
     nothing = np.full((3, 3), np.nan)
     motions = tuple(Motion(label, np.flatnonzero(labels == label), MotionKind.GENERAL, '', nothing,
                            nothing, np.nan, np.nan, np.nan, rotation=np.eye(3),

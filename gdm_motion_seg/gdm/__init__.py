@@ -3,8 +3,9 @@
 
 """Global dimension minimization: partitions vectors in R^D into subspaces, for any D."""
 
-from importlib import import_module
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+from gdm_motion_seg import on_first_use
 
 if TYPE_CHECKING:
     from gdm_motion_seg.gdm.config import GdmConfig
@@ -15,24 +16,17 @@ if TYPE_CHECKING:
         GdmResult, minimize_global_dimension, reassign_points, warm_up)
     from gdm_motion_seg.gdm.simplex import project_onto_simplex
 
-_NAMES = {
+__all__ = (
+    'empirical_dimension', 'GdmConfig', 'GdmResult', 'global_dimension',
+    'global_dimension_gradient', 'GlobalDimensionMinimization', 'minimal_p',
+    'minimize_global_dimension', 'project_onto_simplex', 'reassign_points', 'warm_up')
+
+# The default method needs little of this package.
+__getattr__ = on_first_use(__name__, {
     'config': ('GdmConfig',),
     'dimension': ('empirical_dimension', 'global_dimension', 'global_dimension_gradient',
                   'minimal_p'),
     'estimator': ('GlobalDimensionMinimization',),
     'minimize': ('GdmResult', 'minimize_global_dimension', 'reassign_points', 'warm_up'),
     'simplex': ('project_onto_simplex',),
-}
-_MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
-
-__all__ = (
-    'empirical_dimension', 'GdmConfig', 'GdmResult', 'global_dimension',
-    'global_dimension_gradient', 'GlobalDimensionMinimization', 'minimal_p',
-    'minimize_global_dimension', 'project_onto_simplex', 'reassign_points', 'warm_up')
-
-
-def __getattr__(name: str) -> Any:
-    """Import what is asked for only then: the default method needs little of this package."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    return getattr(import_module(f'{__name__}.{_MODULE_OF[name]}'), name)
+})

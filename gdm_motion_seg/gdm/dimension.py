@@ -14,8 +14,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.arrays import FloatArray
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.errors import InputError
+from gdm_motion_seg.gdm.empirical import gram_dimension
 from gdm_motion_seg.gdm.validation import (check_alpha, check_epsilon, check_p, check_partition,
                                            check_price, check_vectors)
 
@@ -170,6 +171,13 @@ def cluster_dimensions(vectors: FloatArray, memberships: FloatArray, epsilon: fl
     """Compute the empirical dimension of each cluster of a (K, N) membership matrix."""
     parts = (m[m > 0, None] * vectors[m > 0] for m in memberships)
     return np.array([dimension_of_spectrum(singular_values(part), epsilon) for part in parts])
+
+
+def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
+                    epsilon: float) -> FloatArray:
+    """Compute the empirical dimension of each cluster of a hard partition, by Gram matrices."""
+    parts = (vectors[labels == k] for k in range(n_clusters))
+    return np.array([gram_dimension(part.T @ part, epsilon) for part in parts])
 
 
 def p_norm(dimensions: FloatArray, p: float) -> float:

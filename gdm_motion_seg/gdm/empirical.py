@@ -1,13 +1,13 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The empirical dimension of clusters from their Gram matrices."""
+"""The empirical dimension of a cluster from its Gram matrix."""
 
 import math
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray
 
 GRAM_FLOOR = 1e-12
 """
@@ -16,13 +16,6 @@ Eigenvalues below this share of the largest are zero.
 A sum of squares in double precision is not more accurate. So the search ignores extents below a
 millionth of the largest one.
 """
-
-
-def hard_dimensions(vectors: FloatArray, labels: IntArray, n_clusters: int,
-                    epsilon: float) -> FloatArray:
-    """Compute the empirical dimension of each cluster of a hard partition."""
-    parts = (vectors[labels == k] for k in range(n_clusters))
-    return np.array([gram_dimension(part.T @ part, epsilon) for part in parts])
 
 
 def gram_dimension(gram: FloatArray, epsilon: float) -> float:

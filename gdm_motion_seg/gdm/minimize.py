@@ -13,8 +13,8 @@ from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm import kernels
 from gdm_motion_seg.gdm.config import GdmConfig
 from gdm_motion_seg.gdm.descent import descend, Monomials
-from gdm_motion_seg.gdm.dimension import cluster_dimensions, hard_memberships, p_norm, unit_scale
-from gdm_motion_seg.gdm.empirical import hard_dimensions
+from gdm_motion_seg.gdm.dimension import (
+    cluster_dimensions, hard_dimensions, hard_memberships, p_norm, unit_scale)
 from gdm_motion_seg.gdm.outliers import reassign_to_models, set_aside
 from gdm_motion_seg.gdm.starts import starting_memberships
 from gdm_motion_seg.gdm.validation import check_n_clusters, check_partition, check_vectors

@@ -9,8 +9,8 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry._linalg import median
-from gdm_motion_seg.geometry.smooth_flow import AFFINE, CONSTANT, flow_residual, refine_flow
+from gdm_motion_seg.geometry.homography import AFFINE, CONSTANT, flow_residual, refine_flow
+from gdm_motion_seg.geometry.numerics import median
 
 FEW = 5
 """Tracks up to which the flow of a body is constant: more determine an affine one."""
@@ -20,26 +20,12 @@ FEW = 5
 def affine_costs(positions: FloatArray, before: FloatArray, members: IntArray, width: float,
                  noise: tuple[float, float], cap: float) -> FloatArray:
     """
-    Fit an affine flow to the members over every gap; return the capped nats of all tracks.
+    Fit an affine flow to the members over every gap; return the nats of all tracks.
 
-    Parameters
-    ----------
-    positions, before : (N, 2) and (G, N, 2) arrays
-        Pixels in the newest frame and in each earlier one; NaN where a track is younger.
-    members : (M,) array
-        Tracks of the body.
-    width : float
-        Of the image, in pixels.
-    noise : (px, share)
-        Standard deviation of a track about the flow: pixels, and a share of the flow.
-    cap : float
-        Most nats of a track.
-
-    Returns
-    -------
-    (N,) array
-        Mean over the gaps that a track spans.
-
+    ``positions`` (N, 2) and ``before`` (G, N, 2) are pixels in the newest frame and in each
+    earlier one, NaN where a track is younger; ``width`` is that of the image. ``noise`` is the
+    standard deviation of a track about the flow: pixels, and a share of the flow. The nats (N,)
+    are the mean over the gaps that a track spans, and at most ``cap``.
     """
     n = len(positions)
     # In units of the image width, about the body's centre.

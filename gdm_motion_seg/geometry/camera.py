@@ -9,10 +9,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry.correspondences import FloatArray
 
-PINHOLE_MODELS = ('plumb_bob', 'rational_polynomial')
 FISHEYE_MODELS = ('equidistant', 'fisheye')
 GUESSED_FOCAL = 1.2
 """Focal length over the longer image side where nothing is known: a lens of 45 degrees, about the
@@ -68,7 +67,7 @@ class Camera:
         if not np.any(coefficients):
             return cls(matrix, np.zeros(0), '', _image_size(image_size))
         if model not in _COEFFICIENTS:
-            known = ', '.join(PINHOLE_MODELS + FISHEYE_MODELS)
+            known = ', '.join(_COEFFICIENTS)
             raise InputError(f'distortion_model must be one of {known}, got {model!r}')
         if len(coefficients) not in _COEFFICIENTS[model]:
             lengths = ' or '.join(str(n) for n in _COEFFICIENTS[model])

@@ -45,19 +45,10 @@ class FocalLength:
     def learn(self, x1: FloatArray, x2: FloatArray, covariance: FloatArray, pose: FloatArray,
               camera: Camera) -> None:
         """
-        Compare the present focal length with the next one on static tracks.
+        Compare the present focal length, that of the camera, with the next one.
 
-        Parameters
-        ----------
-        x1, x2 : (N, 2) arrays
-            Pixels of the static tracks in the older and the newer frame.
-        covariance : (N, 3) array
-            Their position noise.
-        pose : (4, 3) array
-            Of the rigid world: R with t below it.
-        camera : Camera
-            With the present focal length.
-
+        ``x1`` and ``x2`` (N, 2) are pixels of the static tracks, ``covariance`` (N, 3) is their
+        position noise, and ``pose`` (4, 3) that of the rigid world: R with t below it.
         """
         self._steps.reverse()
         self._gain.reverse()

@@ -17,10 +17,10 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.errors import InputError
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
 from gdm_motion_seg.geometry.embedding import kronecker_embedding
+from gdm_motion_seg.geometry.numerics import (
+    LOSS_SIGMAS, noise_scale, PRIOR_NOISE_PX, solve_inplace)
 from gdm_motion_seg.geometry.rigid import entries, epipolar, essential, fit_rigid
-from gdm_motion_seg.geometry.robust import LOSS_SIGMAS, noise_scale, PRIOR_NOISE_PX
 
 FOCAL_PX = 768.0
 """Focal length of the second start, at 640 pixels: F is refined without it."""
@@ -281,9 +281,8 @@ def minimise(f: FloatArray, points: FloatArray, weights: FloatArray, loss2: floa
             # The floor gives directions that the points do not see (a degenerate scene) a length.
             factor[i, i] += damping * max(jtj[i, i], 1e-9 * trace)
             step[i] = along_f * g[i] + along_n * n[i] - gradient[i]
-        if small or damping > MOST_DAMPING or not cholesky_inplace(factor):
+        if small or damping > MOST_DAMPING or not solve_inplace(factor, step):
             return
-        cholesky_solve_inplace(factor, step)
         for i in range(9):
             gain -= gradient[i] * step[i]
             t[i] = g[i] + step[i]

@@ -17,15 +17,14 @@ from enum import Enum
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray
-from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.embedding import pixel_unit
 from gdm_motion_seg.geometry.fundamental import MIN_POINTS, sampson_distances
 from gdm_motion_seg.geometry.homography import (
     cauchy_cost, fit_homography, homography_distances, MIN_POINTS as MIN_POINTS_H,
     normalize_homography)
+from gdm_motion_seg.geometry.numerics import median, noise_scale, PRIOR_NOISE_PX
 from gdm_motion_seg.geometry.pose import aligning_rotation, rays_of
-from gdm_motion_seg.geometry.robust import noise_scale, PRIOR_NOISE_PX
 
 MODEL_TOLERANCE = 0.5
 """Squared noise per point by which a rotation may fit worse than a free homography: lens and focal

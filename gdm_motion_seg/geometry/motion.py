@@ -9,7 +9,6 @@ import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.gdm.empirical import gram_dimension
-from gdm_motion_seg.geometry._linalg import median
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.embedding import embed, pixel_unit
@@ -18,11 +17,13 @@ from gdm_motion_seg.geometry.fundamental import (
 from gdm_motion_seg.geometry.homography import (
     flow_to_older, homography_distances, normalize_homography)
 from gdm_motion_seg.geometry.kind import classify_motion, MotionKind
+from gdm_motion_seg.geometry.numerics import median, noise_scale
 from gdm_motion_seg.geometry.pose import fundamental_of, recover_pose
-from gdm_motion_seg.geometry.robust import noise_scale
 
 WORLD = 0
 """The id of the static world, always."""
+EPSILON = 0.35
+"""Strictness of the empirical dimension, as by default in GdmConfig."""
 KAPPA_SIGMAS = 3.0
 """kappa over the noise. Real residuals have heavy tails: with the true members of the motions of
 AdelaideRMF and Hopkins155, 2.5 loses 2.8 and 3.3 % of all points, 3.0 loses 2.2 and 2.3 %, for
@@ -89,30 +90,16 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     """
     Estimate everything that is told about one motion from the points that follow it.
 
-    Parameters
-    ----------
-    correspondences : Correspondences
-        All points of the pair, undistorted where the lens is known.
-    members : (M,) array of int
-        Indices of the motion's points; a few wrong ones among them do no harm.
-    motion_id : int
-        The motion's identity.
-    camera : Camera, optional
-        Its K is used for (R, t); the usual guess by default.
-
-    Returns
-    -------
-    Motion
-        Of the kind TOO_FEW, with the reason, where there are fewer than eight different points.
-
+    The correspondences are undistorted where the lens is known; a few wrong members do no harm.
+    The camera's K is used for (R, t); it is the usual guess by default. The kind is TOO_FEW where
+    there are fewer than eight different points.
     """
     index = np.ascontiguousarray(members, np.int64)
     points = correspondences.take(index)
     camera = camera or Camera.guess(correspondences.image_size)
-    unit = pixel_unit(correspondences.image_size)
     fundamental, translation = np.full((3, 3), np.nan), np.full(3, np.nan)
     if len(points) >= MIN_POINTS:
-        fundamental = fit_fundamental_robust(points.x1, points.x2, unit)
+        fundamental = fit_fundamental_robust(points.x1, points.x2, pixel_unit(points.image_size))
     decision = classify_motion(points.x1, points.x2, fundamental, camera)
     rotation, distances = decision.rotation, np.zeros(0)
     if decision.kind is not MotionKind.TOO_FEW:
@@ -124,12 +111,8 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
     if decision.kind is MotionKind.GENERAL:
         pose = recover_pose(fundamental, points.x1, points.x2, camera.matrix, decision.noise_px)
         rotation, translation = pose[:3], pose[3]
-    return Motion(
-        id=motion_id, members=index, kind=decision.kind, reason=decision.reason,
-        fundamental=fundamental, homography=decision.homography, dimension=_dimension(points),
-        residual=median(distances) if len(distances) else np.inf,
-        threshold=inlier_threshold(distances, unit),
-        rotation=rotation, translation=translation)
+    return Motion(motion_id, index, decision.kind, decision.reason, fundamental,
+                  decision.homography, *_measures(points, distances), rotation, translation)
 
 
 def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
@@ -140,25 +123,16 @@ def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
     ``pose`` (4, 3) is R with t below it; ``flow`` has the eight parameters of the smooth flow, and
     is None where the world has parallax.
     """
-    points, smooth = pair.take(members), flow is not None
-    rotation, translation = pose[:3], pose[3]
-    fundamental = fundamental_of(pose, camera.matrix)
-    homography = np.full((3, 3), np.nan)
-    if flow is not None:
-        homography = np.asarray(np.linalg.inv(flow_to_older(flow, camera.matrix)), np.float64)
-        homography = normalize_homography(homography)
-        distances = homography_distances(homography, points.x1, points.x2)
-    else:
+    points, fundamental = pair.take(members), fundamental_of(pose, camera.matrix)
+    if flow is None:
         distances = sampson_distances(fundamental, points.x1, points.x2)
-    return Motion(
-        id=WORLD, members=members,
-        kind=MotionKind.NO_PARALLAX if smooth else MotionKind.GENERAL,
-        reason='one smooth flow explains the world' if smooth else 'the world has parallax',
-        fundamental=fundamental, homography=homography, dimension=_dimension(points),
-        residual=median(distances) if len(distances) else np.inf,
-        threshold=inlier_threshold(distances, pixel_unit(pair.image_size)),
-        rotation=np.full((3, 3), np.nan) if smooth else rotation,
-        translation=np.full(3, np.nan) if smooth else translation)
+        return Motion(WORLD, members, MotionKind.GENERAL, 'the world has parallax', fundamental,
+                      np.full((3, 3), np.nan), *_measures(points, distances), pose[:3], pose[3])
+    homography = np.asarray(np.linalg.inv(flow_to_older(flow, camera.matrix)), np.float64)
+    homography = normalize_homography(homography)
+    distances = homography_distances(homography, points.x1, points.x2)
+    return Motion(WORLD, members, MotionKind.NO_PARALLAX, 'one smooth flow explains the world',
+                  fundamental, homography, *_measures(points, distances))
 
 
 def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
@@ -183,18 +157,16 @@ def motion_distances(motion: Motion, points: Correspondences) -> FloatArray:
     return np.full(len(points), np.inf)
 
 
-def _dimension(points: Correspondences, epsilon: float = 0.35) -> float:
-    """Compute d-hat from the Gram matrix, in a third of the time of an SVD."""
+def _measures(points: Correspondences, distances: FloatArray) -> tuple[float, float, float]:
+    """Return dimension, residual and threshold of a motion from its points."""
+    # Of the Gram matrix, in a third of the time of an SVD.
     vectors = embed(points)
-    return gram_dimension(vectors.T @ vectors, epsilon)
+    return (gram_dimension(vectors.T @ vectors, EPSILON),
+            median(distances) if len(distances) else np.inf,
+            inlier_threshold(distances, pixel_unit(points.image_size)))
 
 
 def inlier_threshold(distances: FloatArray, unit: float) -> float:
-    """
-    Return the threshold kappa of a motion from its own residuals, in pixels.
-
-    It is 3 standard deviations of the noise, between a floor and a ceiling that grow with the
-    image; ``unit`` is its size relative to 640 pixels.
-    """
+    """Return the threshold kappa of a motion from its own residuals, in pixels."""
     kappa = KAPPA_SIGMAS * noise_scale(distances, unit, 1, 7)
     return min(max(kappa, KAPPA_FLOOR_PX * unit), KAPPA_CEILING_PX * unit)

@@ -17,7 +17,7 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
-from gdm_motion_seg.geometry._linalg import cholesky_inplace, cholesky_solve_inplace
+from gdm_motion_seg.geometry.numerics import solve_inplace
 
 CAUCHY_PRECISION = 0.25
 """1 / c^2 of the scale c of the Cauchy loss: 2 standard deviations of the noise."""
@@ -25,8 +25,8 @@ LARGEST_TURN = 0.3
 """Largest rotation of one step in radians: further away the linearisation tells nothing."""
 SUBSET = 24
 """Points on which a fit without a start is made; all of them refine its result."""
-START_STEPS, FINAL_STEPS, INLIER_STEPS = 6, 8, 3
-"""Steps from each start of such a fit, of the best of them, and on the inliers of a motion."""
+START_STEPS, FINAL_STEPS = 6, 8
+"""Steps from each start of such a fit, and of the best of them."""
 BEHIND_WEIGHT = 0.1
 """Weight of a squared parallax of the wrong sign: a guessed focal length shifts it a little."""
 BEHIND_CAP = 2.0
@@ -201,11 +201,8 @@ def parallax(r: tuple[float, ...], t: tuple[float, ...], x: float, y: float, u: 
 @inlined
 def _add_behind(motion: FloatArray, points: FloatArray, behind: float, jtj: FloatArray,
                 jtr: FloatArray) -> float:
-    """
-    Add the penalty on negative parallax to the normal equations; return its cost.
-
-    Epipolar lines alone leave the turn along t nearly free.
-    """
+    """Add the penalty on negative parallax to the normal equations; return its cost."""
+    # Epipolar lines alone leave the turn along t nearly free.
     cost, j = 0.0, np.empty(3)
     r, s = entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
     for n in range(points.shape[1]):
@@ -235,9 +232,8 @@ def _step(motion: FloatArray, uv: FloatArray, jtj: FloatArray, jtr: FloatArray, 
             factor[i, k] = jtj[i, k]
         factor[i, i] = jtj[i, i] * (1.0 + damping) + 1e-12
         step[i] = -jtr[i]
-    if not cholesky_inplace(factor):
+    if not solve_inplace(factor, step):
         return False
-    cholesky_solve_inplace(factor, step)
     angle = math.sqrt(step[0] ** 2 + step[1] ** 2 + step[2] ** 2)
     shrink = LARGEST_TURN / angle if angle > LARGEST_TURN else 1.0
     _turn(motion, step[0] * shrink, step[1] * shrink, step[2] * shrink, moved)
@@ -382,11 +378,7 @@ def _aligning_rotation(rays: FloatArray, rotation: FloatArray) -> None:
 @kernel
 def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision: FloatArray,
               cap: float) -> None:
-    """
-    Fit (R, t) to the members without a start, in place.
-
-    Two rotations and three directions compete on a subset; all members refine the winner.
-    """
+    """Fit (R, t) to the members without a start, in place."""
     m, few = len(members), min(len(members), SUBSET)
     part, part_precision = np.empty((4, few)), np.empty(few)
     everyone, weight = np.empty(few, np.int64), np.empty(rays.shape[1])
@@ -402,6 +394,7 @@ def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision
     cost, mirrored = np.empty(few), np.empty(few)
     _aligning_rotation(part, aligned)
     best = np.inf
+    # Two rotations and three directions compete on a subset; all members refine the winner.
     for start in range(6):
         for i in range(3):
             for j in range(3):
@@ -417,16 +410,6 @@ def fit_rigid(motion: FloatArray, rays: FloatArray, members: IntArray, precision
 
 
 @kernel
-def fit_rigid_samples(rays: FloatArray, precision: FloatArray, samples: IntArray,
-                      cap: float) -> FloatArray:
-    """Fit a motion (4, 3) to each row of (H, M) indices."""
-    motions = np.empty((len(samples), 4, 3))
-    for h in range(len(samples)):
-        fit_rigid(motions[h], rays, samples[h], precision, cap)
-    return motions
-
-
-@kernel
 def rigid_costs(motions: FloatArray, rays: FloatArray, precision: FloatArray, members: IntArray,
                 cap: float) -> FloatArray:
     """Compute the capped cost (H, N) of every point; the members choose the sign of each t."""
@@ -437,18 +420,3 @@ def rigid_costs(motions: FloatArray, rays: FloatArray, precision: FloatArray, me
         for n in range(rays.shape[1]):
             costs[h, n] = min(costs[h, n], cap)
     return costs
-
-
-@kernel
-def refine_on_inliers(motions: FloatArray, rays: FloatArray, precision: FloatArray,
-                      costs: FloatArray, most: float) -> None:
-    """Refine every motion, in place, on the points whose cost (H, N) is at most ``most``."""
-    ones, members = np.ones(rays.shape[1]), np.empty(rays.shape[1], np.int64)
-    for h in range(len(motions)):
-        count = 0
-        for n in range(rays.shape[1]):
-            if costs[h, n] <= most:
-                members[count] = n
-                count += 1
-        if count > 5:
-            refine_rigid(motions[h], rays, members[:count], precision, ones, 0.0, INLIER_STEPS)

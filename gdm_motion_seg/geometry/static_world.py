@@ -16,10 +16,9 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
 from gdm_motion_seg.geometry.camera import Camera
+from gdm_motion_seg.geometry.homography import AFFINE, flow_residual, PLANAR, refine_flow
 from gdm_motion_seg.geometry.rigid import (
     copy, entries, epipolar, essential, parallax, refine_rigid)
-from gdm_motion_seg.geometry.smooth_flow import (
-    AFFINE, flow_residual, flow_residuals, PLANAR, refine_flow)
 
 POINT_VARIANCE = 0.08
 """Variance of a displacement in square pixels: 0.2 px at both ends of a track."""
@@ -100,34 +99,17 @@ def _draw(sample: IntArray, drawn: IntArray) -> None:
         drawn[i] = sample[np.random.randint(0, SAMPLE)]
 
 
-@inner_kernel
-def _all(count: int) -> IntArray:
-    """Return the indices 0, 1, ... of all tracks."""
-    indices = np.empty(count, np.int64)
-    for i in range(count):
-        indices[i] = i
-    return indices
-
-
-@inner_kernel
-def _ones(count: int) -> FloatArray:
-    """Return equal weights."""
-    ones = np.empty(count)
-    for i in range(count):
-        ones[i] = 1.0
-    return ones
-
-
 @kernel
 def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArray,
                      weight: FloatArray, focal: float, seed: int) -> tuple[FloatArray, FloatArray]:
     """Fit the smooth flow of most of the image; return it and the residuals in pixels."""
     np.random.seed(seed)
     n, scale = len(y1), FLOW_SCALE_PX / focal
-    flow, four = np.empty((n, 2)), np.empty(4, np.int64)
+    flow, ones, everyone = np.empty((n, 2)), np.empty(n), np.empty(n, np.int64)
     for i in range(n):
         flow[i, 0], flow[i, 1] = y2[i, 0] - y1[i, 0], y2[i, 1] - y1[i, 1]
-    sample, ones = _systematic_sample(weight, SAMPLE), _ones(n)
+        ones[i], everyone[i] = 1.0, i
+    sample, four = _systematic_sample(weight, SAMPLE), np.empty(4, np.int64)
     best, best_h, h = np.inf, np.empty(8), np.empty(8)
     # The last flow, no motion at all, and affine flows of four tracks compete.
     for k in range(-2 if warm else -1, FLOW_HYPOTHESES):
@@ -148,14 +130,14 @@ def fit_smooth_world(start: FloatArray, warm: bool, y1: FloatArray, y2: FloatArr
             best = cost
             for i in range(8):
                 best_h[i] = h[i]
-    everyone = _all(n)
     refine_flow(best_h, y2, flow, ones, sample, 4.0 * scale, AFFINE)
     refine_flow(best_h, y2, flow, ones, sample, 4.0 * scale, PLANAR)
     for _ in range(4):
         refine_flow(best_h, y2, flow, weight, everyone, scale, PLANAR)
-    residuals = flow_residuals(best_h, y2, flow)
+    residuals = np.empty(n)
     for i in range(n):
-        residuals[i] *= focal
+        rx, ry = flow_residual(best_h, y2[i, 0], y2[i, 1], flow[i, 0], flow[i, 1])
+        residuals[i] = math.sqrt(rx * rx + ry * ry) * focal
     return best_h, residuals
 
 
@@ -192,11 +174,7 @@ def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatAr
 @inner_kernel
 def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: float,
                  most: float) -> float:
-    """
-    Return the capped contradiction of the members; the sign of t is chosen, in place.
-
-    The sum ends where it exceeds ``most``: the motion cannot win any more.
-    """
+    """Return the capped contradiction of the members; the sign of t is chosen, in place."""
     matrix, forward, backward = np.empty((3, 3)), 0.0, 0.0
     essential(motion, matrix)
     e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
@@ -205,7 +183,7 @@ def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: 
         forward += min(one, cap)
         backward += min(other, cap)
         if min(forward, backward) > most:
-            break
+            break  # the motion cannot win any more
     if backward < forward:
         for i in range(3):
             motion[3, i] = -motion[3, i]
@@ -222,8 +200,9 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
     """
     np.random.seed(seed)
     n, focal, rays = tracks.rays.shape[1], tracks.focal, tracks.rays
-    ones, everyone, precision = _ones(n), _all(n), np.empty(n)
+    ones, everyone, precision = np.empty(n), np.empty(n, np.int64), np.empty(n)
     for i in range(n):
+        ones[i], everyone[i] = 1.0, i
         precision[i] = 2.0 * focal * focal / (
             tracks.strict[i] + 0.5 * (tracks.covariance[i, 0] + tracks.covariance[i, 2]))
     sample, seven = _systematic_sample(weight, SAMPLE), np.empty(7, np.int64)

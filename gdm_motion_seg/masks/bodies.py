@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from gdm_motion_seg.arrays import IntArray
 from gdm_motion_seg.masks.grid import Tracks
@@ -128,7 +127,8 @@ def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set
         mine = inside == i
         if (mine & tracks.moving).sum() >= WITNESSES:
             continue
-        if explained[here].mean() > OVERLAP or _is_refused(tracks.sure[mine]):
+        if explained[here].mean() > OVERLAP or (
+                mine.sum() >= WITNESSES and tracks.sure[mine].mean() < REFUSED):
             continue
         found.age[here] = np.percentile(age[here], 70) + seconds
         earlier = body[here & (body >= FLOW_BODY)]
@@ -141,8 +141,3 @@ def propose(contradiction: FloatImage, tracks: Tracks, body: IdImage, known: set
         found.region[here] = name
         found.ids.add(name)
     return found
-
-
-def _is_refused(sure: npt.NDArray[np.float64]) -> bool:
-    """Whether enough tracks inside a region show that it is static."""
-    return len(sure) >= WITNESSES and float(sure.mean()) < REFUSED

@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.masks.kernels import ByteImage, FloatImage
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import OUTLIER
@@ -31,7 +32,6 @@ FLOOR = 1e-4
 DOUBTFUL = 0.14
 """Probability above which a track is not used as evidence for the static world."""
 
-Mask = npt.NDArray[np.bool_]
 Value = TypeVar('Value', bound=np.generic)
 
 
@@ -64,11 +64,11 @@ class Tracks:
 
     points: FloatImage
     """(N, 2) in pixels of the grid."""
-    pixels: npt.NDArray[np.int64]
+    pixels: IntArray
     """(N, 2) the same, rounded and inside the grid."""
-    sure: npt.NDArray[np.float64]
+    sure: FloatArray
     """(N,) probability that the track moves."""
-    bodies: npt.NDArray[np.int64]
+    bodies: IntArray
     """(N,) id of the body of a moving track; 0 for static ones and those without a body."""
 
     @classmethod
@@ -83,7 +83,7 @@ class Tracks:
         return cls(points, pixels, sure, bodies.astype(np.int64))
 
     @property
-    def moving(self) -> npt.NDArray[np.bool_]:
+    def moving(self) -> Mask:
         """Whether each track moves."""
         return self.sure > MOVING
 
@@ -150,7 +150,7 @@ class ColourModel:
         """Begin without colours."""
         self._moving = np.zeros(BINS**3, np.float32)
         self._static = np.zeros(BINS**3, np.float32)
-        self._bins: npt.NDArray[np.int64] = np.zeros((0, 0), np.int64)
+        self._bins: IntArray = np.zeros((0, 0), np.int64)
 
     def log_odds(self, lab: ByteImage) -> FloatImage:
         """Return log(p(colour | moving) / p(colour | static)) per pixel; 0 before any learning."""
@@ -167,7 +167,7 @@ class ColourModel:
         self._static = _learned(self._static, self._bins[static])
 
 
-def _learned(old: FloatImage, bins: npt.NDArray[np.int64]) -> FloatImage:
+def _learned(old: FloatImage, bins: IntArray) -> FloatImage:
     new = np.bincount(bins, minlength=BINS**3).astype(np.float32).reshape(BINS, BINS, BINS)
     for axis in range(3):
         new = 0.5 * new + 0.25 * np.roll(new, 1, axis) + 0.25 * np.roll(new, -1, axis)

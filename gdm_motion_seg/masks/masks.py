@@ -91,16 +91,10 @@ class MotionMasks:
 
     def process(self, image: npt.NDArray[np.generic], result: FrameResult) -> IdImage:
         """
-        Return the instance image (H, W) of a frame.
+        Return the instance image (H, W) of a frame (grey, BGR or BGRA of 8 or 16 bits).
 
-        Parameters
-        ----------
-        image :
-            The frame that the answer is about: grey, BGR or BGRA of 8 or 16 bits.
-        result :
-            The pipeline's answer for this frame. Where it names no world, nothing is called
-            moving; where it refuses the image, the frame is left out.
-
+        Where the pipeline's result names no world, nothing is called moving; where it refuses the
+        image, the frame is left out.
         """
         check_array(image)
         if result.problem and not result.has_pair:
@@ -110,7 +104,9 @@ class MotionMasks:
             self.reset()
         view = self._viewer.look(image)
         if self._memory is None:
-            self._memory = _begin(result.stamp, view)
+            h, w = view.shape
+            self._memory = _Memory(result.stamp, view.lab, np.zeros((h, w, 4), np.float32),
+                                   np.zeros((h, w), np.int32), np.zeros((h, w), np.float32))
             return np.zeros(image.shape[:2], np.int32)
         odds, body = self._segment(view, result)
         return _enlarged(odds, self._names.published(body), image.shape[:2])
@@ -200,12 +196,6 @@ class _Frame:
     """(h, w) contradiction to the world."""
     lost: npt.NDArray[np.bool_]
     """(h, w) pixels of bodies that neither tracks nor flow show in this frame."""
-
-
-def _begin(stamp: int, view: View) -> _Memory:
-    h, w = view.shape
-    return _Memory(stamp, view.lab, np.zeros((h, w, 4), np.float32), np.zeros((h, w), np.int32),
-                   np.zeros((h, w), np.float32))
 
 
 def _carried(memory: _Memory, view: View) -> _Memory:
@@ -306,17 +296,9 @@ def _enlarged(odds: FloatImage, body: IdImage, shape: tuple[int, ...]) -> IdImag
 
 def motion_mask(instances: IdImage, dilation: int = 0, moving_is_white: bool = True) -> ByteImage:
     """
-    Return a mask of 0 and 255 from an instance image.
+    Return a mask of 0 and 255 from an instance image, (H, W) ids of bodies.
 
-    Parameters
-    ----------
-    instances :
-        (H, W) ids of bodies, 0 the world.
-    dilation :
-        Pixels by which moving regions grow.
-    moving_is_white :
-        Whether 255 stands for moving pixels; otherwise for static ones, as COLMAP wants it.
-
+    Moving regions grow by ``dilation`` pixels. They are white, or black as COLMAP wants it.
     """
     moving = (instances != 0).astype(np.uint8)
     if dilation > 0:

@@ -17,15 +17,10 @@ DATATYPES = {np.dtype(name): code for code, name in enumerate(
     ('int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32', 'float32', 'float64'), start=1)}
 
 
-def time_of(types: Any, stamp: int) -> Any:
-    """Build a builtin_interfaces/Time from a time in nanoseconds."""
-    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
-    return types.Time(sec=seconds, nanosec=nanoseconds)
-
-
 def header_of(types: Any, stamp: int, frame_id: str) -> Any:
     """Build a std_msgs/Header from a time in nanoseconds."""
-    return types.Header(stamp=time_of(types, stamp), frame_id=frame_id)
+    seconds, nanoseconds = divmod(stamp, 1_000_000_000)
+    return types.Header(stamp=types.Time(sec=seconds, nanosec=nanoseconds), frame_id=frame_id)
 
 
 def stamp_of(header: Any) -> int:

@@ -150,13 +150,10 @@ def _quoted(text: str, limit: int = 40) -> str:
 
 
 def decode_compressed(message: Any, max_pixels: int = MAX_PIXELS) -> ImageArray:
-    """
-    Convert a sensor_msgs/CompressedImage (JPEG or PNG) to 8-bit grey or BGR.
-
-    The header of the file is checked first, so that a small message cannot use much memory or
-    time.
-    """
+    """Convert a sensor_msgs/CompressedImage (JPEG or PNG) to 8-bit grey or BGR."""
     from gdm_motion_seg.decoding import decode  # a camera of raw images does not need it
+
+    # The header is checked first, so that a small message cannot use much memory or time.
     image = decode(bytes(message.data), cv2.IMREAD_ANYCOLOR | cv2.IMREAD_IGNORE_ORIENTATION,
                    max_pixels)
     return np.asarray(image, np.uint8)

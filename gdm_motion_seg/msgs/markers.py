@@ -15,7 +15,7 @@ from typing import Any
 import cv2
 import numpy as np
 
-from gdm_motion_seg.geometry.correspondences import FloatArray
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.msgs.types import MessageTypes
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion
@@ -35,14 +35,11 @@ FLOW_LINES = 8
 
 def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray,
                   previous_rays: FloatArray) -> Any:
-    """
-    Build the visualization_msgs/MarkerArray.
-
-    The first marker removes everything that was drawn before. If its ns is not empty, RViz removes
-    that namespace only. RViz reports two markers with the same ns and id as an error.
-    """
+    """Build the visualization_msgs/MarkerArray."""
     # A pixel outside the domain of the lens model has no ray.
     placed = np.isfinite(rays[:, 0] + previous_rays[:, 0])
+    # The first marker removes everything that was drawn before; if its ns was not empty, RViz
+    # would remove that namespace only. Two markers with the same ns and id are an error in RViz.
     clear = _marker(types, header, '', 0, 0)
     clear.action = types.Marker.DELETEALL
     markers = [clear]
@@ -51,11 +48,6 @@ def markers_array(types: Any, header: Any, result: FrameResult, rays: FloatArray
         if not body.is_world and len(members):
             markers += _body_markers(types, header, body, rays[members], previous_rays[members])
     return types.MarkerArray(markers=markers)
-
-
-def body_text(body: Motion) -> str:
-    """Return the text of a body, as in the overlay: its id and probability of moving."""
-    return f'{body.id}: {100 * body.moving:.0f} %'
 
 
 def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before: FloatArray
@@ -74,7 +66,7 @@ def _body_markers(types: Any, header: Any, body: Motion, now: FloatArray, before
     # Letters are thin: a dark colour of the palette could not be read on RViz's dark background.
     name.color = types.ColorRGBA(r=(1 + name.color.r) / 2, g=(1 + name.color.g) / 2,
                                  b=(1 + name.color.b) / 2, a=1.0)
-    name.text = body_text(body)
+    name.text = f'{body.id}: {100 * body.moving:.0f} %'
     if len(now) < 3:
         return [flow, name]
     outline = _marker(types, header, 'outline', body.id, types.Marker.LINE_STRIP, OUTLINE_WIDTH)

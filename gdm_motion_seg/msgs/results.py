@@ -48,7 +48,9 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
     """Return one row per correspondence; ``rays`` are the (N, 3) directions x, y, 1."""
     pair, segmentation = result.correspondences, result.segmentation
     rows = np.zeros(len(pair), KEYPOINT)
-    rows['x'], rows['y'], rows['z'] = known_rays(rays).T
+    # Zero outside the domain of the lens model; larger values would overflow a float32.
+    known = np.abs(rays[:, :2]).max(axis=1) < MAX_RAY
+    rows['x'], rows['y'], rows['z'] = np.where(known[:, None], rays, 0.0).T
     rows['u'], rows['v'] = pair.x2.T
     rows['u_prev'], rows['v_prev'] = pair.x1.T
     rows['label'], rows['moving'] = segmentation.labels, segmentation.moving
@@ -57,13 +59,6 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
                                 NO_RESIDUAL)
     rows['rgb'] = packed_rgb(rows['label'])
     return rows
-
-
-def known_rays(rays: FloatArray) -> FloatArray:
-    """Return the rays; zero for pixels outside the domain of the lens model."""
-    x, y, _ = np.abs(rays).T
-    # Larger values overflow a float32.
-    return np.where(((x < MAX_RAY) & (y < MAX_RAY))[:, None], rays, 0.0)
 
 
 def packed_rgb(ids: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float32]:
@@ -130,11 +125,7 @@ def vision_messages() -> Any | None:
 
 
 def detections_array(vision: Any, header: Any, result: FrameResult) -> Any:
-    """
-    Build the vision_msgs/Detection2DArray of a frame: one detection per body.
-
-    ``vision`` is the module with the message classes.
-    """
+    """Build the vision_msgs/Detection2DArray of a frame: one detection per body."""
     array = vision.Detection2DArray()
     array.header = header
     array.detections = [_detection(vision, header, motion) for motion in result.motions

@@ -51,11 +51,7 @@ class Pace:
 
 
 class Adaptation:
-    """
-    Decides which share of the tracks and of the effort the machine can process in time.
-
-    The methods are thread-safe. None of them reads a clock.
-    """
+    """Decides the share of tracks and effort for the machine; thread-safe, reads no clock."""
 
     def __init__(self) -> None:
         """Begin with a share of 1."""

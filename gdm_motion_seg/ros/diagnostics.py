@@ -78,10 +78,8 @@ class Statistics:
         self._warn, self._clock = warn, clock
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
-        self._arrivals: deque[float] = deque(maxlen=WINDOW)
-        self._answers: deque[float] = deque(maxlen=WINDOW)
-        self._latencies: deque[float] = deque(maxlen=WINDOW)
-        self._ages: deque[float] = deque(maxlen=WINDOW)
+        self._arrivals, self._answers, self._latencies, self._ages = (
+            deque[float](maxlen=WINDOW) for _ in range(4))
         self._unanswered_since: float | None = None
         self._tracks = self._motions = 0
         self._note = self._problem = ''
@@ -194,12 +192,7 @@ class Source:
 
 def input_health(node: str, state: str, active_for: float, source: Source, snapshot: Snapshot,
                  patience: float) -> Health:
-    """
-    Return the status of the input.
-
-    The node is in ``state`` and has been active for ``active_for`` seconds; ``patience`` is the
-    time without images, in seconds, after which the status is a warning.
-    """
+    """Return the status of the input: a warning after ``patience`` seconds without images."""
     counts = snapshot.counts
     level = _input_level(state, active_for, source, snapshot, patience)
     return Health(f'{node}: images', *level, {
@@ -227,13 +220,8 @@ def _input_level(state: str, active_for: float, source: Source, snapshot: Snapsh
 def output_health(node: str, state: str, snapshot: Snapshot, patience: float,
                   listeners: Mapping[str, int], busy: str = '',
                   pace: Pace = Pace()) -> Health:
-    """
-    Return the status of the output.
-
-    ``patience`` is the time without results, in seconds, after which the status is an error;
-    ``listeners`` counts the subscribers of each output; ``busy`` says what the node waits for,
-    such as the compiler.
-    """
+    """Return the status of the output: an error after ``patience`` seconds without results."""
+    # ``busy`` says what the node waits for, such as the compiler.
     counts, problem = snapshot.counts, snapshot.problem
     if problem and snapshot.since_problem is not None:
         problem += f' ({snapshot.since_problem:.0f} s ago)'

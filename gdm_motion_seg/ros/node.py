@@ -245,13 +245,10 @@ class MotionSegNode(LifecycleNode):
                 hardware_id=self.get_fully_qualified_name(),
                 values=[KeyValue(key=key, value=value) for key, value in health.values.items()])
                 for health in healths]))
-        self._tell_of_no_publisher(source, active_for > patience)
-
-    def _tell_of_no_publisher(self, source: Source, patient_enough: bool) -> None:
-        """Log once that the image topic has no publisher; again after it had one."""
+        # That the topic has no publisher is logged once, and again after it had one.
         if source.publishers:
             self._told_of_no_publisher = False
-        elif patient_enough and not self._told_of_no_publisher:
+        elif active_for > patience and not self._told_of_no_publisher:
             self._told_of_no_publisher = True
             self.get_logger().warning(source.no_publisher)
 

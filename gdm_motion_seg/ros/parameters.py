@@ -46,17 +46,13 @@ class Parameters:
     """
     The parameters of a node and the configuration that they make.
 
-    A change is checked as a whole before it is applied, and is refused with a reason. A mask file
-    is read once, before the change is applied, in a separate thread, so that the node answers
-    other requests meanwhile.
+    A change is checked as a whole before it is applied, and is refused with a reason; after it,
+    ``changed`` is called with the new configuration. A mask file is read once, before the change
+    is applied, in a separate thread, so that the node answers other requests meanwhile.
     """
 
     def __init__(self, node: Node, changed: Callable[[NodeConfig], None]) -> None:
-        """
-        Declare all parameters; raises InputError if a given value is invalid.
-
-        ``changed`` is called with the new configuration after a change.
-        """
+        """Declare all parameters; raises InputError if a given value is invalid."""
         self._changed = changed
         settings = settings_of(NodeConfig)
         _refuse_unknown(node, {setting.name for setting in settings})
@@ -71,7 +67,8 @@ class Parameters:
                 raise InputError(f'{setting.name} cannot be {given!r}') from None
         self.config = with_flat(NodeConfig(), values)
         if path := self.config.tracking.mask_path:
-            _check_mask(path)
+            from gdm_motion_seg.tracking.mask_file import check_mask
+            check_mask(path)
         node.add_on_set_parameters_callback(self._try)
         node.add_post_set_parameters_callback(self._apply)
         for name in ('set_parameters', 'set_parameters_atomically'):
@@ -94,7 +91,8 @@ class Parameters:
     def _try(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
             if path := self._with(parameters).tracking.mask_path:
-                _check_mask(path, self.config.tracking.mask_path)
+                from gdm_motion_seg.tracking.mask_file import check_mask
+                check_mask(path, self.config.tracking.mask_path)
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -115,16 +113,6 @@ class Parameters:
                                        if not p.name.startswith(_STANDARD)})
 
 
-def _check_mask(path: str, current: str = '') -> None:
-    """Raise InputError if a mask cannot be used; only this one and the current one stay open."""
-    from gdm_motion_seg.tracking.mask_file import keep_masks, load_mask, open_mask
-    open_mask(path)
-    try:
-        load_mask(path)
-    finally:
-        keep_masks({path, current})
-
-
 def _refusal(request: Any, response: Any, reason: str) -> Any:
     """Fill in the response to a request that is refused as a whole."""
     result = SetParametersResult(successful=False, reason=reason)
@@ -136,11 +124,8 @@ def _refusal(request: Any, response: Any, reason: str) -> Any:
 
 
 def _refuse_unknown(node: Node, known: set[str]) -> None:
-    """
-    Refuse an unknown parameter, and warn about a parameter of an earlier version.
-
-    ROS silently ignores both, and the robot would run with the default.
-    """
+    """Refuse an unknown parameter, and warn about a parameter of an earlier version."""
+    # ROS silently ignores both, and the robot would run with the default.
     for name in node._parameter_overrides:
         if name in known or name.startswith(_STANDARD):
             continue

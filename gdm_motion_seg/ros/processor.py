@@ -175,19 +175,15 @@ class FrameProcessor:
 
     def draw(self, scene: Scene) -> None:
         """Publish the markers and the pictures that have a subscriber."""
-        wanted, types = self._outputs.wanted, self._types
-        if wanted(MARKERS):
-            pair, rays = scene.result.correspondences, scene.camera.rays
-            self._send(MARKERS, markers_array(types, scene.header, scene.result, rays(pair.x2),
-                                              rays(pair.x1)))
-        raw, compressed = wanted(DEBUG_IMAGE), wanted(DEBUG_COMPRESSED)
-        if raw or compressed:
+        wanted, types, header = self._outputs.wanted, self._types, scene.header
+        pair, rays = scene.result.correspondences, scene.camera.rays
+        self._send(MARKERS, lambda: markers_array(types, header, scene.result, rays(pair.x2),
+                                                  rays(pair.x1)))
+        if wanted(DEBUG_IMAGE) or wanted(DEBUG_COMPRESSED):
             overlay = draw_overlay(scene.image, scene.result, scene.instances)
-            if raw:
-                self._send(DEBUG_IMAGE, encode_image(types, scene.header, overlay))
-            if compressed:
-                self._send(DEBUG_COMPRESSED, encode_compressed(
-                    types, scene.header, overlay, self._config.jpeg_quality))
+            self._send(DEBUG_IMAGE, lambda: encode_image(types, header, overlay))
+            self._send(DEBUG_COMPRESSED, lambda: encode_compressed(
+                types, header, overlay, self._config.jpeg_quality))
 
     def start(self) -> None:
         """Start a thread for each stage; a stage that is busy takes the newest frame next."""
@@ -303,25 +299,24 @@ class FrameProcessor:
         wanted, types, pair = self._outputs.wanted, self._types, result.correspondences
         header = header_of(types, result.stamp, item.arrival.message.header.frame_id)
         lens = camera or Camera.guess(pair.image_size)
-        if wanted(KEYPOINTS):
-            self._send(KEYPOINTS, keypoints_cloud(types, header, result, lens.rays(pair.x2)))
-        if wanted(MOTIONS):
-            self._send(MOTIONS, motions_cloud(types, header, result, camera))
-        if wanted(DETECTIONS):
-            self._send(DETECTIONS, detections_array(vision_messages(), header, result))
-        mask, instances = wanted(MASK), wanted(INSTANCES)
-        bodies = self._masks.process(item.image, result) if mask or instances else None
-        if mask and bodies is not None:
-            self._send(MASK, encode_image(types, header, motion_mask(
-                bodies, self._config.mask_dilation_px, self._config.mask_moving_is_white)))
-        if instances and bodies is not None:
-            self._send(INSTANCES, encode_image(types, header, bodies))
+        self._send(KEYPOINTS, lambda: keypoints_cloud(types, header, result, lens.rays(pair.x2)))
+        self._send(MOTIONS, lambda: motions_cloud(types, header, result, camera))
+        self._send(DETECTIONS, lambda: detections_array(vision_messages(), header, result))
+        if not (wanted(MASK) or wanted(INSTANCES)):
+            return Scene(item.image, result, lens, header)
+        bodies, config = self._masks.process(item.image, result), self._config
+        self._send(MASK, lambda: encode_image(types, header, motion_mask(
+            bodies, config.mask_dilation_px, config.mask_moving_is_white)))
+        self._send(INSTANCES, lambda: encode_image(types, header, bodies))
         return Scene(item.image, result, lens, header, bodies)
 
-    def _send(self, name: str, message: Any) -> None:
-        if not self._closed:
-            self._outputs.publish(name, message)
-            self._statistics.count('published')
+    def _send(self, name: str, build: Callable[[], Any]) -> None:
+        """Build and publish the message of an output, if it has a subscriber."""
+        if self._outputs.wanted(name):
+            message = build()
+            if not self._closed:
+                self._outputs.publish(name, message)
+                self._statistics.count('published')
 
     def _account(self, result: FrameResult, item: TrackedImage) -> None:
         if result.problem and not item.tracked.problem:

@@ -46,19 +46,14 @@ class Publishers:
 
     def __init__(self, node: LifecycleNode) -> None:
         """Make the publishers."""
-        self._node = node
+        self._node, topics = node, dict(_TOPICS)
+        if vision := vision_messages():
+            topics[processor.DETECTIONS] = vision.Detection2DArray
+        else:
+            node.get_logger().info('vision_msgs is not installed: ~/detections is not published')
         self._publishers = {
             name: node.create_lifecycle_publisher(kind, f'~/{name}', OUTPUT_DEPTH)
-            for name, kind in self._topics().items()}
-
-    def _topics(self) -> dict[str, Any]:
-        """Return the type of every output; detections only if vision_msgs is installed."""
-        vision = vision_messages()
-        if vision is None:
-            self._node.get_logger().info(
-                'vision_msgs is not installed: ~/detections is not published')
-            return _TOPICS
-        return {**_TOPICS, processor.DETECTIONS: vision.Detection2DArray}
+            for name, kind in topics.items()}
 
     def wanted(self, name: str) -> bool:
         """Whether the output has a subscriber; otherwise it is not computed."""

@@ -19,8 +19,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.geometry.rigid import (
-    fit_rigid, fit_rigid_samples, refine_on_inliers, rigid_costs)
+from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
+from gdm_motion_seg.geometry.rigid_samples import fit_rigid_samples, refine_on_inliers
 from gdm_motion_seg.segmentation.constants import (
     BATCH, BATCHES, COVERED, COVERS, CYCLES, DRAWN, MARGIN, SAME, TRIED, Weights)
 from gdm_motion_seg.segmentation.energy import descend, Problem, prune

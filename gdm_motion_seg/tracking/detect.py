@@ -7,12 +7,11 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.compilation import inlined, inner_kernel, kernel
-from gdm_motion_seg.geometry.correspondences import FloatArray, IntArray
 from gdm_motion_seg.tracking.image import GreyImage
 from gdm_motion_seg.tracking.window import Points
 
-Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int32]
 
 DETECTION_SIDE = 640
@@ -209,14 +208,9 @@ def _strongest_first(strength: Points, pixel: Indices, cell: Indices, begin: int
 
 
 @kernel
-def first_of_each_spot(points: Points, spot: float) -> IntArray:
+def first_of_each_spot(points: Points, spot: float, shape: tuple[int, int]) -> IntArray:
     """Return the indices of the first point in every square of that side, in order."""
-    if len(points) == 0:
-        return np.empty(0, np.int64)
-    right = bottom = np.float32(0.0)
-    for n in range(len(points)):
-        right, bottom = max(right, points[n, 0]), max(bottom, points[n, 1])
-    seen = np.zeros((int(bottom / spot) + 1, int(right / spot) + 1), np.bool_)
+    seen = np.zeros((int(shape[0] / spot) + 1, int(shape[1] / spot) + 1), np.bool_)
     first, count = np.empty(len(points), np.int64), 0
     for n in range(len(points)):
         column, row = int(points[n, 0] / spot), int(points[n, 1] / spot)

@@ -34,12 +34,8 @@ class GreyConverter:
         self._range = None
 
     def convert(self, image: npt.NDArray[np.generic]) -> GreyImage:
-        """
-        Return the grey image; raises InputError if the image cannot be converted.
-
-        The result is always a copy: the next frame is compared with it, and drivers reuse their
-        buffers.
-        """
+        """Return the grey image, a copy; raises InputError if the image cannot be converted."""
+        # A copy, because the next frame is compared with it, and drivers reuse their buffers.
         check_image(image, self._max_pixels)
         if image.dtype == np.uint16:
             image = self._to_8_bit(image)

@@ -45,6 +45,15 @@ def load_mask(path: str) -> GreyImage:
     return read_mask(path) if mask is None else mask
 
 
+def check_mask(path: str, current: str = '') -> None:
+    """Raise InputError if a mask cannot be used; only this one and the current one stay open."""
+    open_mask(path)
+    try:
+        load_mask(path)
+    finally:
+        keep_masks({path, current})
+
+
 def read_mask(path: str) -> GreyImage:
     """Read a mask image; raises InputError if it cannot be used."""
     try:

@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.geometry.correspondences import IntArray
+from gdm_motion_seg.arrays import IntArray
 from gdm_motion_seg.tracking.config import TrackingConfig
 from gdm_motion_seg.tracking.detect import (
     detect_corners, first_of_each_spot, nearest, position_noise)
 from gdm_motion_seg.tracking.image import GreyImage, MIN_SIDE
-from gdm_motion_seg.tracking.window import empty_window, History, Points, TrackedFrame, Window
+from gdm_motion_seg.tracking.window import History, Points, TrackedFrame, Window
 
 WINDOW = (9, 9)
 """Lucas-Kanade window in pixels: 2000 points take 17 ms, against 40 ms with a side of 13."""
@@ -62,8 +62,11 @@ class FeatureTracker:
         self._configure(config or TrackingConfig())
 
     def _configure(self, config: TrackingConfig) -> None:
-        self._mask_image = _load_mask(config.mask_path)
-        self.config = config
+        mask: GreyImage | None = None
+        if config.mask_path:
+            from gdm_motion_seg.tracking.mask_file import load_mask  # most robots have no mask
+            mask = load_mask(config.mask_path)
+        self.config, self._mask_image = config, mask
         self._history = History(max(config.gap_s, EVIDENCE_GAP_S) * 1.1, config.frame_gap)
         self._forget()
 
@@ -112,7 +115,10 @@ class FeatureTracker:
         if self._grey is None:
             self._mask = _fit_mask(self._mask_image, small)
         else:
-            self._thin_out()
+            if self.n_tracks > self.max_tracks:
+                # Tracks are dropped evenly, over ages and positions.
+                index = np.linspace(0, self.n_tracks - 1, self.max_tracks).astype(np.int64)
+                self._take(index, self._points, self._steps)
             self._follow(self._grey, small, stamp - self._stamp)
         self._replenish(small)
         self._grey, self._size, self._stamp = small, _size(grey), stamp
@@ -123,8 +129,9 @@ class FeatureTracker:
 
     def without_pair(self, stamp: int, reason: str, *, problem: bool = False) -> TrackedFrame:
         """Return a frame without a pair, with the reason."""
-        return TrackedFrame(stamp, stamp, 0, empty_window(self._size), reason, problem,
-                            self.n_tracks, self.epoch)
+        nothing = Window(np.empty((0, 2)), np.empty((1, 0, 2)), (0.0,), np.empty((0, 3)),
+                         np.empty(0, np.int64), self._size)
+        return TrackedFrame(stamp, stamp, 0, nothing, reason, problem, self.n_tracks, self.epoch)
 
     def _window(self, stamp: int, fault: str) -> TrackedFrame:
         """Collect the positions of the tracks of the pair at each gap."""
@@ -180,12 +187,6 @@ class FeatureTracker:
             return f'restarted: no frame for {step:.3g} s'
         return ''
 
-    def _thin_out(self) -> None:
-        """Drop tracks evenly, over ages and positions, if there are more than allowed."""
-        if self.n_tracks > self.max_tracks:
-            index = np.linspace(0, self.n_tracks - 1, self.max_tracks).astype(np.int64)
-            self._take(index, self._points, self._steps)
-
     def _take(self, index: IntArray, points: Points, steps: Points) -> None:
         """Keep some of the tracks, with these positions and steps."""
         self._points, self._steps, self._ids = points[index], steps[index], self._ids[index]
@@ -209,7 +210,7 @@ class FeatureTracker:
             index = index[self._mask[y, x] > 0]
         # Of tracks at the same position the oldest is kept: ids ascend.
         spot = np.float32(max(1.0, 0.25 * self.config.min_distance * max(new.shape)))
-        index = index[first_of_each_spot(there[index], spot)]
+        index = index[first_of_each_spot(there[index], spot, new.shape)]
         self._take(index, there, there - self._points)
         self._step_ns = step_ns
 
@@ -241,18 +242,13 @@ def _flow(old: GreyImage, new: GreyImage, points: Points, guess: Points, levels:
                                                  **settings)
     error = np.abs(back - points).max(axis=1)
     good = (found[:, 0] > 0) & (returned[:, 0] > 0) & (error < FORWARD_BACKWARD_PX)
-    return there, good & _inside(there, new.shape)
+    # Comparisons with NaN are false, so NaN is outside.
+    inside = (there >= BORDER) & (there <= np.array(_size(new)) - 1 - BORDER)
+    return there, good & inside.all(axis=1)
 
 
 def _size(image: GreyImage) -> tuple[int, int]:
     return image.shape[1], image.shape[0]
-
-
-def _inside(points: Points, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
-    x, y = points.T
-    # Comparisons with NaN are false, so NaN is outside.
-    return np.asarray((x >= BORDER) & (y >= BORDER) & (x <= shape[1] - 1 - BORDER)
-                      & (y <= shape[0] - 1 - BORDER))
 
 
 def _at_most(grey: GreyImage, side: int) -> GreyImage:
@@ -263,13 +259,6 @@ def _at_most(grey: GreyImage, side: int) -> GreyImage:
     # Down to a half, linear interpolation also reads every pixel, in a third of the time.
     how = cv2.INTER_LINEAR_EXACT if factor >= 0.5 else cv2.INTER_AREA
     return np.asarray(cv2.resize(grey, (width, height), interpolation=how))
-
-
-def _load_mask(path: str) -> GreyImage | None:
-    if not path:
-        return None
-    from gdm_motion_seg.tracking.mask_file import load_mask  # most robots have no mask
-    return load_mask(path)
 
 
 def _fit_mask(mask: GreyImage | None, grey: GreyImage) -> GreyImage | None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
 
 Points = npt.NDArray[np.float32]
 
@@ -77,12 +78,6 @@ class TrackedFrame:
     """Number of restarts before this frame; a track exists within one epoch only."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Time of each stage so far."""
-
-
-def empty_window(image_size: tuple[int, int]) -> Window:
-    """Return a window without tracks."""
-    return Window(np.empty((0, 2)), np.empty((1, 0, 2)), (0.0,), np.empty((0, 3)),
-                  np.empty(0, np.int64), image_size)
 
 
 class History:

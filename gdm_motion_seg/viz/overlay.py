@@ -19,8 +19,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
+from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.pipeline import FrameResult
 from gdm_motion_seg.segmentation.result import Motion, OUTLIER, WORLD
 from gdm_motion_seg.tracking.image import check_array
@@ -75,23 +76,11 @@ class _Region:
 def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
                  instances: Instances | None = None) -> Image:
     """
-    Draw what moves, the tracks and a legend over a frame.
+    Draw what moves, the tracks and a legend over the newer frame of a pair; return it as BGR.
 
-    Parameters
-    ----------
-    image :
-        The newer frame of the result's pair; grey, BGR or BGRA of 8 or 16 bits.
-    result :
-        The result of the pipeline.
-    instances :
-        (height, width) id of the body at each pixel, from a dense mask; 0 and less is no body.
-        Without it, the outline of a body surrounds its tracks.
-
-    Returns
-    -------
-    array
-        (height, width, 3) BGR; the frame itself is not changed.
-
+    The frame (grey, BGR or BGRA of 8 or 16 bits) itself is not changed. ``instances`` (height,
+    width) are the ids of a dense mask, 0 and less for no body; without them, the outline of a body
+    surrounds its tracks.
     """
     canvas = to_bgr(image)
     scale = max(MIN_SCALE, math.sqrt(canvas.shape[0] * canvas.shape[1] / REFERENCE_PIXELS))
@@ -102,8 +91,10 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
     stamp(canvas, points.x2[labels == WORLD], _disc(0.5 * scale), _ink(WORLD))
     bodies = [motion for motion in result.motions if not motion.is_world]
     if instances is not None:
-        # A mask may show a body that has no tracks, and so no motion, now.
-        regions = {body: _mask_region(instances, body, scale) for body in _ids_in(instances)}
+        # A mask may show a body that has no tracks, and so no motion, now. Every fourth pixel
+        # suffices to find it.
+        regions = {body: _mask_region(instances, body, scale)
+                   for body in np.unique(instances[::2, ::2]).tolist() if body > 0}
     else:
         regions = {body.id: _tracks_region(canvas, points.x2[body.members], scale)
                    for body in bodies}
@@ -115,7 +106,8 @@ def draw_overlay(image: npt.NDArray[np.generic], result: FrameResult,
         _draw_tracks(canvas, points, body.members, body.id, scale)
     # Boxes and tags last, so that tracks do not hide tags.
     for body in bodies:
-        _draw_box(canvas, body, scale)
+        box = _box(canvas, body)
+        cv2.rectangle(canvas, box[:2], box[2:], motion_bgr(body.id), max(1, round(scale)))
     for body in bodies:
         _draw_tag(canvas, body, scale)
     _draw_legend(canvas, legend_lines(result), scale)
@@ -180,11 +172,6 @@ def _ink(motion_id: int) -> Image:
 
 def _outline_width(scale: float) -> float:
     return max(2.0, 2.0 * scale)
-
-
-def _ids_in(instances: Instances) -> list[int]:
-    """Return the ids of the bodies in a mask; every fourth pixel suffices."""
-    return [int(i) for i in np.unique(instances[::2, ::2]) if i > 0]
 
 
 def _mask_region(instances: Instances, body: int, scale: float) -> _Region | None:
@@ -257,11 +244,6 @@ def _box(canvas: Image, body: Motion) -> tuple[int, int, int, int]:
     return a, b, c, d
 
 
-def _draw_box(canvas: Image, body: Motion, scale: float) -> None:
-    box = _box(canvas, body)
-    cv2.rectangle(canvas, box[:2], box[2:], motion_bgr(body.id), max(1, round(scale)))
-
-
 def _draw_tag(canvas: Image, body: Motion, scale: float) -> None:
     """Write the tag on a background of the body's colour above its box, or inside of it."""
     left, top, _, _ = _box(canvas, body)
@@ -273,15 +255,10 @@ def _draw_tag(canvas: Image, body: Motion, scale: float) -> None:
     colour = motion_bgr(body.id)
     cv2.rectangle(canvas, (left, top), (left + wide + 2 * pad, top + high + 2 * pad), colour,
                   cv2.FILLED)
-    ink = BLACK if _luminance(colour) > 110 else WHITE
+    blue, green, red = colour  # the luma of ITU-R BT.601 tells which ink can be read on it
+    ink = BLACK if 0.114 * blue + 0.587 * green + 0.299 * red > 110 else WHITE
     cv2.putText(canvas, tag_text(body), (left + pad, top + high + pad), FONT, size, ink, thick,
                 cv2.LINE_AA)
-
-
-def _luminance(colour: Bgr) -> float:
-    """Return the luma of ITU-R BT.601, 0 to 255."""
-    blue, green, red = colour
-    return 0.114 * blue + 0.587 * green + 0.299 * red
 
 
 def _draw_legend(canvas: Image, lines: list[LegendLine], scale: float) -> None:

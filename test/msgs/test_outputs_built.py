@@ -11,7 +11,7 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.geometry.kind import MotionKind
 from gdm_motion_seg.masks import motion_mask
-from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of, stamp_of, time_of
+from gdm_motion_seg.msgs.clouds import cloud_from_rows, header_of, stamp_of
 from gdm_motion_seg.msgs.images import (
     check_fits, decode_camera_info, encode_compressed, encode_image)
 from gdm_motion_seg.msgs.markers import markers_array
@@ -287,7 +287,7 @@ def test_a_stamp_is_equal_after_conversion_to_a_header_and_back():
     types = rosbags_types()
     for stamp in (0, 1, 999_999_999, 1_794_796_855_123_456_789, -1):
         assert stamp_of(header_of(types, stamp, '')) == stamp
-    assert time_of(types, 1_500_000_000).nanosec == 500_000_000
+    assert header_of(types, 1_500_000_000, '').stamp.nanosec == 500_000_000
 
 
 def test_a_cloud_that_contradicts_itself_is_refused():

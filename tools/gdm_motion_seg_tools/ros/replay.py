@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock
 
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.io.bags import BagReader, MAX_TIME
-from gdm_motion_seg.msgs.clouds import time_of
+from gdm_motion_seg.msgs.clouds import header_of
 from gdm_motion_seg.msgs.types import ros_types
 from gdm_motion_seg_tools.ros.record import message_class
 from gdm_motion_seg_tools.ros.session import wait_until
@@ -199,7 +199,7 @@ class BagPlayer:
         if self._clock is not None:
             played = (time.monotonic() - beginning.at) * self._rate
             now = beginning.bag_time + round(played * 1e9)
-            self._clock.publish(Clock(clock=time_of(ros_types(), now)))
+            self._clock.publish(Clock(clock=header_of(ros_types(), now, '').stamp))
 
     def close(self) -> None:
         """Destroy the publishers and close the bag."""
