@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Soak test of the node: looping bags at twice the real rate, with random faults.
+Soak test of the node: looping bags of two cameras, with random faults.
 
-Two nodes run at once, one on raw and one on compressed images. Faults are bad messages, changes of
-settings, transitions of the life cycle, and listeners that are killed. After each fault the last
-result is compared with the ground truth; the next fault comes when it is right, or after a
-timeout.
+Two nodes run at once, one on raw and one on compressed images; the bags are played at their own
+rate. Faults are bad messages, changes of settings, transitions of the life cycle, and listeners
+that are killed. After each fault the last result is compared with the ground truth; the next fault
+comes when it is right, or after a timeout.
 """
 
 import argparse
@@ -36,18 +36,18 @@ from gdm_motion_seg_tools.synth.scene_bags import (
 from gdm_motion_seg_tools.synth.score import Scorer
 from gdm_motion_seg_tools.synth.truth import Truth
 
-OPTIONS = {name: SceneOptions(scene='demo', n_frames=300, size=(640, 480), fps=30.0,
+OPTIONS = {name: SceneOptions(scene='demo', n_frames=150, size=(640, 480), fps=15.0,
                               compressed=name == 'compressed')
            for name in ('raw', 'compressed')}
-"""Scene by transport."""
-RATE = 2.0
+"""Scene by transport. At 15 Hz two nodes answer most images on two cores, with other work on them.
+Of images at 60 Hz they answered one in seven, which was fewer in a second, at a load of 9."""
 SEED = 0
 RIGHT = 0.9
 """Smallest share of right labels of a right result."""
 LABELLED = 0.5
 """Smallest share of labelled keypoints of a result."""
 START_S = 180.0
-SAMPLE_S = 1.0
+SAMPLE_S = 2.0
 WINDOW_S = 10.0
 """Time over which the median of memory is taken, so that a large image is not a leak."""
 FIRST_S = 60.0
@@ -104,7 +104,7 @@ class Camera:
             transport, IMAGE_TOPIC + suffix, round(1e9 / options.fps), self._recovered, rng,
             self._disturbances.actions())
         self.player = BagPlayer(
-            session.node, folder / transport, rate=RATE, loop=True, transform=self.injector,
+            session.node, folder / transport, loop=True, transform=self.injector,
             topics={IMAGE_TOPIC + suffix: f'{space}/image{suffix}',
                     INFO_TOPIC: f'{space}/camera_info'})
         self._stop = threading.Event()
