@@ -116,7 +116,6 @@ class FrameProcessor:
         self._camera: tuple[Camera, str] | None = None
         self._last_stamp = 0
         self._threads: _Threads | None = None
-        self._stopped = threading.Event()
         self._lock, self._answering = threading.Lock(), threading.Lock()
         self._next_config: NodeConfig | None = None
         self._reset_wanted = self._closed = False
@@ -189,7 +188,6 @@ class FrameProcessor:
         """Start a thread for each stage; a stage that is busy takes the newest frame next."""
         self.reset()
         self._adaptation.reset()
-        self._stopped.clear()
         self._threads = _Threads(
             NewestWins(self._track_next, self.failed, 'motion_seg_track'),
             NewestWins(self._answer_next, self.failed, 'motion_seg_answer'),
@@ -214,12 +212,10 @@ class FrameProcessor:
         if scene and threads and any(map(self._outputs.wanted, DRAWN)):
             threads.draw.put(scene)
 
-    def _draw_next(self, scene: Scene) -> None:
-        if self._stopped.is_set():
-            return  # this scene waited for the end of a pause
+    def _draw_next(self, scene: Scene) -> float:
         start = time.monotonic()
         self.draw(scene)
-        self._stopped.wait(pause(time.monotonic() - start, self._config.drawing_rate_hz))
+        return pause(time.monotonic() - start, self._config.drawing_rate_hz)
 
     def stop(self, timeout: float) -> bool:
         """
@@ -229,9 +225,10 @@ class FrameProcessor:
         keeps the threads and the pipeline until it ends.
         """
         threads, self._threads = self._threads, None
-        self._stopped.set()
         deadline = time.monotonic() + timeout
-        finished = [thread.stop(max(0.0, deadline - time.monotonic())) for thread in threads or ()]
+        # Backwards, so that no drawing begins while the others finish.
+        finished = [thread.stop(max(0.0, deadline - time.monotonic()))
+                    for thread in reversed(threads or ())]
         if not all(finished):
             self.close()
         return all(finished)

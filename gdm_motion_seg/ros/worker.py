@@ -14,12 +14,13 @@ class NewestWins(Generic[Item]):
     """
     Passes items to a worker thread; an item that still waits when the next one comes is dropped.
 
-    ``handle`` runs in the worker thread. Its exceptions are passed to ``on_error``, and the worker
-    continues. A call that does not end can be abandoned; a new thread then continues.
+    ``handle`` runs in the worker thread, and may return a time in seconds for which the worker
+    then rests. Its exceptions are passed to ``on_error``, and the worker continues. A call that
+    does not end can be abandoned; a new thread then continues.
     """
 
-    def __init__(self, handle: Callable[[Item], None], on_error: Callable[[Exception], None],
-                 name: str = 'motion_seg_worker') -> None:
+    def __init__(self, handle: Callable[[Item], float | None],
+                 on_error: Callable[[Exception], None], name: str = 'motion_seg_worker') -> None:
         """Start the thread."""
         self._handle = handle
         self._on_error = on_error
@@ -70,7 +71,12 @@ class NewestWins(Generic[Item]):
                 if item is None or not self._is_current():
                     return
                 self._waiting = None
+            rest = None
             try:
-                self._handle(item)
+                rest = self._handle(item)
             except Exception as error:
                 self._on_error(error)
+            del item  # an image may be large, and the next one late
+            if rest:
+                with self._changed:
+                    self._changed.wait_for(lambda: not self._is_current(), rest)

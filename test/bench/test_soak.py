@@ -7,6 +7,9 @@ import argparse
 from collections import Counter
 import mmap
 import os
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +22,8 @@ from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.bench import injection, soak
 from gdm_motion_seg_tools.bench.faults import CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, IMAGE_FAULTS
 from gdm_motion_seg_tools.bench.injection import FaultInjector, NOTHING
-from gdm_motion_seg_tools.bench.soak import resident, Sample, summarise
+from gdm_motion_seg_tools.bench.soak import (
+    resident, Sample, summarise, Totals, waiting_threads)
 from gdm_motion_seg_tools.synth.scene_bags import camera_info, SceneOptions
 
 PERIOD = 33_333_333
@@ -114,6 +118,25 @@ def test_memory_counts_from_the_end_of_the_first_minute():
     assert (figures['faults'], figures['answered_after_fault']) == (2.0, 0.5)
 
 
+def test_threads_that_run_count_as_load():
+    child = subprocess.Popen([sys.executable, '-c', 'while True: pass'])
+    try:
+        deadline = time.monotonic() + 20.0
+        while waiting_threads() < 1 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert waiting_threads() >= 1
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_counters_that_begin_at_zero_again_are_added_up():
+    totals = Totals()
+    for received, answered, failed in ((10, 8, 1), (20, 9, 1), (3, 0, 0), (5, 2, 1), (5, 2, 1)):
+        totals.add({'received': received, 'answered': answered, 'failed': failed})
+    assert totals.sums == {'received': 25, 'answered': 11, 'failed': 2}
+
+
 def test_pages_of_a_mapped_file_count_as_soon_as_they_are_used(tmp_path):
     file = tmp_path / 'file'
     file.write_bytes(bytes(2**20))
@@ -131,5 +154,6 @@ def test_the_node_survives_a_short_soak(monkeypatch):
     figures = report['summary']['gdm']
     assert (figures['crashes'], figures['failed']) == (0.0, 0.0)
     assert figures['answered_after_fault'] == 1.0
+    assert figures['received'] >= figures['answered'] > 0.0 and figures['load_own'] < 20.0
     assert figures['faults'] >= 1.0 and figures['rss_start_mb'] > 0.0
     assert {row['camera'] for row in report['rows']} == {'raw'}

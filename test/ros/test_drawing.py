@@ -6,6 +6,7 @@
 from dataclasses import replace
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -124,6 +125,24 @@ def test_the_rate_is_limited_and_stopping_does_not_wait_for_the_period(start):
     outputs.wait_for((KEYPOINTS, 2, 'left'))
     assert processor.stop(5.0)
     assert outputs.drawn() == [(DEBUG_IMAGE, 1)]
+
+
+def test_no_image_is_kept_while_the_drawing_rests(start, monkeypatch):
+    outputs, drawn = Listener(DEBUG_IMAGE), []
+    processor = start(outputs, replace(NodeConfig(), drawing_rate_hz=0.1))
+    draw = processor.draw
+
+    def remember(scene):
+        drawn.append(weakref.ref(scene))
+        draw(scene)
+
+    monkeypatch.setattr(processor, 'draw', remember)
+    processor.put(image(1))
+    outputs.wait_for((DEBUG_IMAGE, 1, 'left'))
+    deadline = time.monotonic() + LONG_S
+    while drawn[0]() is not None and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert len(drawn) == 1 and drawn[0]() is None
 
 
 def test_on_a_slow_machine_there_are_fewer_pictures_and_not_fewer_results():

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from types import SimpleNamespace
+import weakref
 
 import numpy as np
 import pytest
@@ -59,6 +60,25 @@ def test_the_newest_item_replaces_older_ones_which_are_dropped():
     assert soon(lambda: len(done) == 2)
     assert worker.stop(WAIT_S)
     assert done == [1, 4]
+
+
+def test_a_worker_that_rests_keeps_nothing_and_takes_the_newest_item_after_it():
+    class Item:
+        pass
+
+    handled, rests = [], iter([1.0, WAIT_S])
+
+    def handle(item):
+        handled.append(weakref.ref(item))
+        return next(rests)
+
+    worker = NewestWins(handle, print)
+    worker.put(Item())
+    assert soon(lambda: handled and handled[0]() is None), 'an image may be large'
+    newest = Item()
+    assert [worker.put(item) for item in (Item(), newest)] == [False, True]
+    assert soon(lambda: len(handled) == 2) and handled[1]() is newest
+    assert worker.stop(WAIT_S / 2), 'a stop does not wait for the end of the rest'
 
 
 def test_a_worker_continues_after_an_exception():

@@ -19,13 +19,13 @@ from gdm_motion_seg.msgs.rosbags_types import rosbags_types
 from gdm_motion_seg_tools.bench.faults import (
     CAMERA_INFO_FAULTS, COMPRESSED_FAULTS, Fault, IMAGE_FAULTS, Moment)
 
-GOOD_FRAMES = (72, 120)
-"""Good frames between two faults, at least and below: at 60 Hz, 1.2 to 2 seconds."""
+GOOD_FRAMES = (18, 30)
+"""Good frames between two faults, at least and below: at 15 Hz, 1.2 to 2 seconds."""
 PATIENCE_S = 15.0
 """Longest wait for a right result before the next fault."""
 LONG_PATIENCE_S = 60.0
 """Longest wait for any result."""
-LOOK_EVERY = 15
+LOOK_EVERY = 4
 """Number of good frames between two checks for a result."""
 BAD_INFOS = 10
 """How often a wrong calibration is sent; the next right one would correct a single one."""
