@@ -144,9 +144,12 @@ class PartWriter(AbstractContextManager['PartWriter']):
     def __init__(self, store: Store, files: dict[str, str], overlap: str = '') -> None:
         """Set the file of each table; ``overlap`` is the file for keypoints of the overlap."""
         self.summary = Summary()
-        self._tables = {table: TableFile(store, name, SCHEMAS[table])
+        # The tables of a part are soon read again, and then removed.
+        compression = 'lz4' if overlap else 'zstd'
+        self._tables = {table: TableFile(store, name, SCHEMAS[table], compression)
                         for table, name in files.items()}
-        self._overlap = TableFile(store, overlap, SCHEMAS['keypoints']) if overlap else None
+        self._overlap = TableFile(store, overlap, SCHEMAS['keypoints'],
+                                  compression) if overlap else None
         self._open = ExitStack()
 
     def __enter__(self) -> 'PartWriter':

@@ -48,9 +48,12 @@ class Mapping:
     def __call__(self, ids: npt.ArrayLike) -> Ints:
         """Return the new ids; ``known`` includes the world and wrong matches."""
         ids = np.asarray(ids, np.int64)
-        values, index = np.unique(ids, return_inverse=True)
-        new = [self.known.get(value, value + self.shift) for value in values.tolist()]
-        return np.array(new, np.int64)[index].reshape(ids.shape)
+        if not ids.size:
+            return ids
+        # A table over the range of the ids: sorting the rows would take most of the joining.
+        low, high = int(ids.min()), int(ids.max())
+        new = [self.known.get(value, value + self.shift) for value in range(low, high + 1)]
+        return np.take(np.array(new, np.int64), ids - low)
 
 
 FIXED = {label: label for label in range(-1, WORLD + 1)}
