@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from gdm_motion_seg.batch.store import Store
@@ -26,6 +27,8 @@ from gdm_motion_seg.tracking.window import TrackedFrame, Window
 ARRAYS = {'x': (np.float64, 2), 'before': (np.float64, 2), 'covariance': (np.float64, 3),
           'ids': (np.int64, 0)}
 """Arrays of a window: type, and number of columns if there are several."""
+NARROW = {np.float64: np.float32, np.int64: np.int32}
+"""Types of half the size, for arrays that they represent exactly: LK returns float32."""
 SCHEMA = pa.schema([('header', pa.string()), *((name, pa.binary()) for name in ARRAYS)])
 
 
@@ -51,8 +54,8 @@ class TracksFile(AbstractContextManager['TracksFile']):
 
     def __enter__(self) -> 'TracksFile':
         """Open the file."""
-        options = pa.ipc.IpcWriteOptions(compression='lz4')
-        self._writer = pa.ipc.new_file(str(self._file.__enter__()), SCHEMA, options=options)
+        # Not compressed: that takes more time than it saves space.
+        self._writer = pa.ipc.new_file(str(self._file.__enter__()), SCHEMA)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -71,8 +74,10 @@ class TracksFile(AbstractContextManager['TracksFile']):
         header = {name: value for name, value in vars(tracked).items() if name != 'window'}
         header |= {'at': frame.at, 'size': frame.size, 'gaps': window.seconds,
                    'image_size': window.image_size, 'camera': _camera_to_dict(camera)}
-        row = [[json.dumps(header)], *([getattr(window, name).tobytes()] for name in ARRAYS)]
-        columns = [pa.array(values, field.type) for values, field in zip(row, SCHEMA)]
+        arrays = {name: _narrowed(getattr(window, name)) for name in ARRAYS}
+        header['types'] = {name: array.dtype.name for name, array in arrays.items()}
+        row = [json.dumps(header), *(array.tobytes() for array in arrays.values())]
+        columns = [pa.array([value], field.type) for value, field in zip(row, SCHEMA)]
         self._writer.write_batch(pa.record_batch(columns, schema=SCHEMA))
 
 
@@ -88,11 +93,19 @@ def read_tracks(store: Store, name: str, start: float = 0.0) -> Iterator[Moment]
                 yield _moment(header, row)
 
 
+def _narrowed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return an array with the narrower type if that is exact."""
+    narrow = array.astype(NARROW[array.dtype.type])
+    exact = np.array_equal(narrow, array, equal_nan=array.dtype.kind == 'f')
+    return narrow if exact else array
+
+
 def _moment(header: dict[str, Any], row: dict[str, bytes]) -> Moment:
-    arrays = {}
+    arrays: dict[str, Any] = {}
+    types = header.pop('types')
     for name, (kind, columns) in ARRAYS.items():
         # A copy, because kernels are compiled for writable arrays.
-        array = np.frombuffer(row[name], kind).copy()
+        array = np.frombuffer(row[name], types[name]).astype(kind)
         arrays[name] = array.reshape(-1, columns) if columns else array
     gaps = tuple(header.pop('gaps'))
     count = len(arrays['ids'])

@@ -10,7 +10,7 @@ import pytest
 from small_jobs import small_job
 
 from gdm_motion_seg.batch.store import Store
-from gdm_motion_seg.batch.tracks import read_tracks, TracksFile
+from gdm_motion_seg.batch.tracks import ARRAYS, read_tracks, TracksFile
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.pipeline import MotionPipeline
@@ -53,6 +53,15 @@ def same(one, other):
             assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
             assert ours.flags.writeable and ours.flags.c_contiguous == theirs.flags.c_contiguous
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_size_on_disk_is_less_than_that_of_the_arrays(tmp_path, tracked):
+    with TracksFile(Store(str(tmp_path)), 'file') as file:
+        for _ in range(10):
+            file.write(*tracked[-1])
+    window = tracked[-1][1].window
+    arrays = sum(getattr(window, name).nbytes for name in ARRAYS)
+    assert 0.5 * 10 * arrays < (tmp_path / 'file').stat().st_size < 0.9 * 10 * arrays
 
 
 def test_reading_begins_at_a_time(tmp_path, tracked):
