@@ -26,7 +26,7 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 import pyarrow as pa
 
-from gdm_motion_seg.batch.job import code_digest, Job, Part
+from gdm_motion_seg.batch.job import code_digest, Job, Part, SEGMENTED_FRAMES
 from gdm_motion_seg.batch.recordings import Recording
 from gdm_motion_seg.batch.report import recording_page
 from gdm_motion_seg.batch.results import (described, finished, forget, page_name, part_name,
@@ -35,7 +35,7 @@ from gdm_motion_seg.batch.results import (described, finished, forget, page_name
 from gdm_motion_seg.batch.stitch import FIXED, Mapping, Seen, stitch
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tables import open_table, SCHEMAS, TableFile
-from gdm_motion_seg.batch.tracks import read_tracks, TracksFile
+from gdm_motion_seg.batch.tracks import Moment, read_tracks, TracksFile
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.io.bags import is_bag
@@ -170,9 +170,9 @@ def process_part(job: Job, recording: Recording, key: str, part: Part,
     files = {table: f'{stem}.{table}.parquet' for table in SCHEMAS}
     tell, begin = _Teller(job.run, recording, part), time.monotonic()
     pipeline = MotionPipeline(job.config, job.config.seed)
-    moments = chain.from_iterable(
-        read_tracks(store, tracks_name(recording.name, key, one), part.warm_up)
-        for one in (before, part) if one is not None)
+    moments = read_tracks(store, tracks_name(recording.name, key, part))
+    if before is not None:
+        moments = chain(_thinned(store, tracks_name(recording.name, key, before), part), moments)
     tell('start')
     with PartWriter(store, files, f'{stem}.overlap.parquet') as writer:
         for moment in moments:
@@ -186,6 +186,17 @@ def process_part(job: Job, recording: Recording, key: str, part: Part,
                       run=job.run, compute_seconds=time.monotonic() - begin)
     store.write(f'{stem}.json', summary.to_json())
     return Outcome(DONE, summary=summary)
+
+
+def _thinned(store: Store, name: str, part: Part) -> list[Moment]:
+    """
+    Return the frames of the overlap with the part before, fewer than were recorded.
+
+    The memory of the segmentation depends on time, not on the number of frames.
+    """
+    moments = list(read_tracks(store, name, part.warm_up))
+    step = max(1, len(moments) // SEGMENTED_FRAMES)
+    return moments[(len(moments) - 1) % step::step]
 
 
 @_told

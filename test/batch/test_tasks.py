@@ -11,11 +11,12 @@ import cv2
 import numpy as np
 from pyarrow import parquet
 import pytest
-from small_jobs import small_job
+from small_jobs import SIZE, small_job
 
 from gdm_motion_seg.batch import tasks
+from gdm_motion_seg.batch.job import SEGMENTED_FRAMES
 from gdm_motion_seg.batch.recordings import find_recordings
-from gdm_motion_seg.batch.results import Summary
+from gdm_motion_seg.batch.results import part_name, Summary
 from gdm_motion_seg.batch.store import Store
 from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, KEPT, OTHER_CODE,
                                         process_part, process_recording, SPLIT,
@@ -23,6 +24,7 @@ from gdm_motion_seg.batch.tasks import (DONE, FAILED, FULL, join_parts, KEPT, OT
 from gdm_motion_seg.io.sources import open_source
 from gdm_motion_seg.io.stream import answers
 from gdm_motion_seg.pipeline import MotionPipeline
+from gdm_motion_seg_tools.synth.scene_bags import SceneOptions, write_scene
 
 KEY = 'key'
 
@@ -137,6 +139,20 @@ def test_nearly_all_labels_of_joined_parts_equal_those_of_an_undivided_run(joine
     share, matched = label_agreement(*(table(out, 'keypoints', 'long')
                                        for out in (whole[0], joined[0])))
     assert matched == 1.0 and share > 0.99
+
+
+def test_of_a_fast_camera_only_some_frames_of_the_overlap_are_segmented(tmp_path):
+    bag = tmp_path / 'fast'
+    write_scene(bag, SceneOptions('small_mover', 270, SIZE, fps=60.0))
+    job, recording = small_job(tmp_path / 'out', split=2.2, overlap=1.1), recording_at(bag)
+    parts = process_recording(job, recording, KEY).parts
+    track_recording(job, recording, KEY, parts)
+    outcome = process_part(job, recording, KEY, parts[1], parts[0])
+    name = f'{part_name("fast", KEY, parts[1])}.overlap.parquet'
+    stamps = np.unique(parquet.ParquetFile(tmp_path / 'out' / name).read()['stamp'])
+    assert len(stamps) == pytest.approx(SEGMENTED_FRAMES, abs=3)
+    assert np.ptp(stamps) / 1e9 == pytest.approx(1.1, abs=0.1)
+    assert outcome.summary.first_stamp - stamps[-1] == pytest.approx(1e9 / 60.0, rel=0.01)
 
 
 def test_only_tracks_that_a_part_still_needs_are_written_again(tmp_path, long_bag):
