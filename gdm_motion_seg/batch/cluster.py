@@ -26,6 +26,7 @@ RETRIES = 2
 CONNECT_S = 10.0
 NO_WORKERS_S = 60.0
 """Time without a worker after which a local cluster fails."""
+PRELOAD = 'gdm_motion_seg.batch.preload'
 COMPARED = ('dask', 'distributed', 'msgpack')
 """Packages that must have the same version in this process, the scheduler and the workers."""
 
@@ -35,6 +36,7 @@ def local_cluster(workers: int, memory: str) -> Iterator[Client]:
     """Start workers on this machine, each a process with one thread and a memory limit."""
     settings = {
         'distributed.scheduler.allowed-failures': RETRIES,
+        'distributed.worker.preload': [PRELOAD],
         # A worker gets one task at a time, so that waiting tasks are not blamed if it dies.
         'distributed.scheduler.worker-saturation': 1.0,
         # Do not wait forever for workers that die and cannot be restarted.

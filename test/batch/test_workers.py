@@ -75,6 +75,13 @@ def address_in(file):
         return json.loads(file.read_text())['address']
 
 
+def test_workers_load_the_code_before_they_have_a_task():
+    from gdm_motion_seg.batch.cluster import local_cluster
+    with local_cluster(1, 'auto') as client:
+        wait_for(lambda: all(client.run(
+            lambda: 'gdm_motion_seg.segmentation.stream' in sys.modules).values()))
+
+
 def test_if_a_worker_is_killed_only_its_part_is_lost(tmp_path, tiny_bags, long_bag):
     out = tmp_path / 'out'
     killed = []
