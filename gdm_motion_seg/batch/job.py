@@ -28,6 +28,8 @@ OVERLAP_S = 2.0
 second). Ids are remembered for three seconds; a longer overlap may agree better and costs more."""
 OVERLAP_FRAMES = 20
 """Smallest number of frames of the overlap, for cameras with a low rate."""
+FEWEST_WITH_HALVES = 4
+"""With this many parts or more, the first and the last one are half as long."""
 SEGMENTED_FRAMES = 30
 """Number of frames of the overlap that are segmented, for cameras with a high rate. With 20 the
 labels agree as well as with all 60 of 30 Hz; with 10 a tenth of them differs."""
@@ -81,17 +83,26 @@ class Job:
         return _digest(self.settings_digest, self.code, recording.fingerprint)
 
     def parts(self, seconds: float | None, fps: float) -> list['Part']:
-        """Divide a recording into parts of equal length; a single one if it is short."""
+        """
+        Divide a recording into parts; a single one if it is short.
+
+        They have the same length, but if there are many, the first and the last one have half of
+        it: other workers wait for the tracks of the first part, and nobody helps with the last.
+        """
         if not self.split or not seconds or not math.isfinite(seconds):
             return [Part(0)]
         count = max(1, round(seconds / self.split))
         overlap = max(self.overlap, OVERLAP_FRAMES / fps)
+        half = seconds / (count - 1) / 2.0 if count >= FEWEST_WITH_HALVES else 0.0
+        ends = [half + 2.0 * half * i for i in range(count - 1)] if half >= 2 * overlap else [
+            i * seconds / count for i in range(1, count)]
         # Whole milliseconds, so that both sides of a seam compare times with the same number.
-        seams = [round(i * seconds / count, 3) for i in range(count)]
+        seams = [round(seam, 3) for seam in (0.0, *ends)]
         stops = [*seams[1:], math.inf]
-        if count > 1 and seams[1] < 2 * overlap:
+        if count == 1 or seams[1] < 2 * overlap:
             return [Part(0)]
-        return [Part(i, count, max(0.0, round(seam - overlap, 3)), seam, stop)
+        return [Part(i, count, max(0.0, round(seam - overlap, 3)), seam, stop,
+                     min(stop, seconds) - seam)
                 for i, (seam, stop) in enumerate(zip(seams, stops))]
 
 
@@ -105,11 +116,8 @@ class Part:
     """Where the segmentation begins; results before ``start`` are used for stitching only."""
     start: float = 0.0
     stop: float = math.inf
-
-    @property
-    def length(self) -> float:
-        """Return the length without the overlap; it is the same for all parts of a recording."""
-        return self.start / self.index if self.index else self.stop
+    length: float = math.inf
+    """Length without the overlap."""
 
 
 def make_job(out: str, config: NodeConfig, **values: Any) -> Job:

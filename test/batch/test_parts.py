@@ -65,6 +65,20 @@ def test_parts_cover_a_recording_without_gaps_and_begin_early():
     assert all(part.start - part.warm_up == pytest.approx(2.0) for part in parts[1:])
 
 
+def test_of_four_parts_or_more_the_first_and_the_last_are_half_as_long():
+    parts = small_job('out', split=20.0, overlap=2.0).parts(210.0, 30.0)
+    lengths = [part.length for part in parts]
+    assert lengths == pytest.approx([11.667, *[23.333] * 8, 11.667], abs=2e-3)
+    assert sum(lengths) == pytest.approx(210.0)
+    three = small_job('out', split=20.0, overlap=2.0).parts(60.0, 30.0)
+    assert [part.length for part in three] == pytest.approx([20.0] * 3)
+
+
+def test_parts_are_equal_if_half_of_one_would_be_mostly_overlap():
+    parts = small_job('out', split=4.0, overlap=2.0).parts(20.0, 30.0)
+    assert [part.length for part in parts] == pytest.approx([4.0] * 5)
+
+
 def test_a_slow_camera_gets_a_longer_overlap():
     part = small_job('out', split=60.0, overlap=2.0).parts(130.0, 2.0)[1]
     assert part.start - part.warm_up == pytest.approx(10.0)
