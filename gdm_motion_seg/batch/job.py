@@ -31,8 +31,8 @@ OVERLAP_FRAMES = 20
 FEWEST_WITH_HALVES = 4
 """With this many parts or more, the first and the last one are half as long."""
 SEGMENTED_FRAMES = 30
-"""Number of frames of the overlap that are segmented, for cameras with a high rate. With 20 the
-labels agree as well as with all 60 of 30 Hz; with 10 a tenth of them differs."""
+"""Number of frames of the overlap that are segmented, for cameras with a high rate. With 20 of
+60, at least 0.9998 of the labels agree on rendered scenes; with 10, 0.88 in the worst case."""
 NOT_COMPUTING = ('cli/', 'ros/', 'viz/', 'resources.py', '__main__.py', 'batch/cluster.py',
                  'batch/preload.py', 'batch/query.py', 'batch/recordings.py', 'batch/report.py',
                  'batch/run.py')
