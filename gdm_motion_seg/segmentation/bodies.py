@@ -15,7 +15,6 @@ that lowers J.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from gdm_motion_seg.geometry.body_flow import affine_costs
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
-from gdm_motion_seg.geometry.static_world import ray_tracks, RayTracks
+from gdm_motion_seg.geometry.static_world import ray_tracks
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import all_label_costs, labelling_energy, relabel
@@ -122,7 +121,7 @@ class BodySolver:
     def refit(self) -> None:
         """Fit every body's flow to its tracks."""
         for body in self._bodies:
-            self._data[body + 1] = self._flow_cost(self._members(body))
+            self._data[body + 1] = _flow_cost(self._window, self._members(body))
 
     def assign(self) -> None:
         """Give every track its cheapest label."""
@@ -139,7 +138,7 @@ class BodySolver:
             if joined - one - two < constants.PRICE:
                 self.labels[other] = a
                 self._former[self._former == b] = a
-                self._data[a + 1] = self._flow_cost(both)
+                self._data[a + 1] = _flow_cost(self._window, both)
 
     def drop(self) -> None:
         """Dissolve bodies that cost more than they explain."""
@@ -172,15 +171,6 @@ class BodySolver:
         """Return the data and coherence terms of J."""
         return labelling_energy(self._graph, labels, unary, constants.SMOOTHNESS)
 
-    def _flow_cost(self, members: IntArray) -> FloatArray:
-        """Return the capped nats of every track under the affine flow of a body."""
-        return _flow_cost(self._window, members)
-
-    @cached_property
-    def _tracks(self) -> RayTracks:
-        window = self._window
-        return ray_tracks(window.before[0], window.x, window.covariance, self._camera)
-
     def _explained_cost(self, members: IntArray) -> FloatArray:
         """
         Return the nats of a body's members under its affine flow, or under one rigid (R, t).
@@ -188,17 +178,19 @@ class BodySolver:
         Whichever explains them better: the faces of a box that turns have no common affine flow.
         Only the affine flow decides who is a member, because (R, t) leaves each depth free.
         """
-        everyone = np.arange(len(members))
-        affine = _flow_cost(self._window.take(members), everyone)
+        part, everyone = self._window.take(members), np.arange(len(members))
+        affine = _flow_cost(part, everyone)
         if len(members) <= constants.SMALLEST:
             return affine
-        motion, rays = np.zeros((4, 3)), np.ascontiguousarray(self._tracks.rays[:, members])
+        motion = np.zeros((4, 3))
+        tracks = ray_tracks(part.before[0], part.x, part.covariance, self._camera)
         # With the noise of the affine flow: otherwise two flows would always beat one motion.
-        flow = np.median(self._window.x[members] - self._window.before[0][members], axis=0)
+        flow = np.median(part.x - part.before[0], axis=0)
         noise = constants.BODY_PX + constants.BODY_SHARE * float(np.hypot(*flow))
-        precision = np.full(len(members), 2.0 * (self._tracks.focal / noise) ** 2)
-        fit_rigid(motion, rays, everyone, precision, constants.CAP / 2.0)
-        rigid = rigid_costs(motion[None], rays, precision, everyone, constants.CAP / 2.0)[0]
+        precision = np.full(len(members), 2.0 * (tracks.focal / noise) ** 2)
+        fit_rigid(motion, tracks.rays, everyone, precision, constants.CAP / 2.0)
+        rigid = rigid_costs(motion[None], tracks.rays, precision, everyone,
+                            constants.CAP / 2.0)[0]
         return rigid if rigid.sum() < affine.sum() else affine
 
     def _own_cost(self, members: IntArray) -> float:
