@@ -160,14 +160,14 @@ def _nats(e: tuple[float, ...], r: tuple[float, ...], t: tuple[float, ...], trac
 
 
 @kernel
-def rigid_contradiction(motion: FloatArray, tracks: RayTracks, variance: FloatArray,
-                        members: IntArray) -> FloatArray:
-    """Return the nats by which members lie off their epipolar lines, or before they begin."""
-    matrix, nats = np.empty((3, 3)), np.empty(len(members))
+def rigid_contradiction(motion: FloatArray, tracks: RayTracks,
+                        variance: FloatArray) -> FloatArray:
+    """Return the nats by which tracks lie off their epipolar lines, or before they begin."""
+    matrix, nats = np.empty((3, 3)), np.empty(len(variance))
     essential(motion, matrix)
     e, r, t = entries(matrix), entries(motion), (motion[3, 0], motion[3, 1], motion[3, 2])
-    for i in range(len(members)):
-        nats[i], _ = _nats(e, r, t, tracks, variance, members[i])
+    for n in range(len(nats)):
+        nats[n], _ = _nats(e, r, t, tracks, variance, n)
     return nats
 
 
@@ -192,11 +192,11 @@ def _capped_cost(motion: FloatArray, tracks: RayTracks, members: IntArray, cap: 
 
 @kernel
 def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: FloatArray,
-                    cap: float, agree: float, seed: int) -> FloatArray:
+                    cap: float, seed: int) -> FloatArray:
     """
     Fit (R, t): the last motion and those of seven tracks compete; then the best is refined.
 
-    ``cap`` is the most nats of a track in the competition; tracks up to ``agree`` refine.
+    ``cap`` is the most nats of a track in the competition; tracks below it refine.
     """
     np.random.seed(seed)
     n, focal, rays = tracks.rays.shape[1], tracks.focal, tracks.rays
@@ -225,8 +225,8 @@ def fit_rigid_world(start: FloatArray, warm: bool, tracks: RayTracks, weight: Fl
             best = cost
             copy(motion, best_motion)
     # Only tracks that agree refine the pose: a large body would bend it.
-    for limit in (2.0 * agree, agree):
-        nats, count = rigid_contradiction(best_motion, tracks, tracks.strict, everyone), 0
+    for limit in (2.0 * cap, cap):
+        nats, count = rigid_contradiction(best_motion, tracks, tracks.strict), 0
         agreeing = np.empty(n, np.int64)
         for i in range(n):
             if nats[i] < limit:
@@ -243,4 +243,4 @@ def refitted_nats(tracks: RayTracks, start: FloatArray) -> FloatArray:
     noise = tracks.strict + 0.5 * (tracks.covariance[:, 0] + tracks.covariance[:, 2])
     refine_rigid(motion, tracks.rays, everyone, 2.0 * tracks.focal ** 2 / noise,
                  np.ones(len(everyone)), BEHIND_WEIGHT, 8)
-    return rigid_contradiction(motion, tracks, tracks.strict, everyone)
+    return rigid_contradiction(motion, tracks, tracks.strict)

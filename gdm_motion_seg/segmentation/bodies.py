@@ -9,13 +9,12 @@ of each track. A body is an affine flow over every gap, which a body that bends 
 Every body is connected, so that it is one part, and its price has no N in it. Labels of the frame
 before enter as STAY nats of each track that leaves its label.
 
-The solver proposes bodies (linked groups of tracks that contradict the world, and of those that
-their body does not explain), assigns every track its cheapest label, refits, and merges or drops
-bodies while J falls.
+The solver proposes bodies (those of the frame before, and linked groups of tracks that contradict
+the world), fits them, assigns every track its cheapest label, and merges and drops bodies where
+that lowers J.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +24,7 @@ from gdm_motion_seg.geometry.body_flow import affine_costs
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.embedding import embed, places
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
-from gdm_motion_seg.geometry.static_world import ray_tracks, RayTracks
+from gdm_motion_seg.geometry.static_world import ray_tracks
 from gdm_motion_seg.segmentation import constants
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import all_label_costs, labelling_energy, relabel
@@ -34,10 +33,6 @@ from gdm_motion_seg.tracking.window import Window
 
 WEIGHTS = constants.Weights()
 """Of a pair: windows share the definition of the excess dimension."""
-ROUNDS = 2
-"""Rounds of refitting, assigning and dropping, in which the labels settle."""
-RIGID_LEAST = 12
-"""Tracks from which on a body may be modelled as rigid: each of them has a free depth."""
 LINKED = FIRST_BODY + 1
 """Row of the costs from which on a label needs a neighbour of like flow: bodies."""
 
@@ -47,11 +42,9 @@ class Partition:
     """Labels of a window's tracks and what the labels cost."""
 
     labels: IntArray
-    """(N,) WORLD, OUTLIER, or a body from FIRST_BODY on, without gaps."""
+    """(N,) WORLD, OUTLIER, or a body from FIRST_BODY on."""
     advantage: FloatArray
     """(N,) nats by which the cheapest body is cheaper than the world, all terms included."""
-    n_bodies: int
-    """Number of bodies."""
 
 
 def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Mask, graph: Graph,
@@ -80,15 +73,10 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
     solver = BodySolver(window, doubt, previous, graph, camera)
     solver.propose_known(suspicious | evident)
     solver.propose_groups(suspicious)
-    for _ in range(ROUNDS):
-        before = solver.labels.copy()
-        solver.refit()
-        solver.split()
-        solver.assign()
-        solver.merge()
-        solver.drop()
-        if np.array_equal(before, solver.labels):
-            break
+    solver.refit()
+    solver.assign()
+    solver.merge()
+    solver.drop()
     return solver.result()
 
 
@@ -99,7 +87,6 @@ class BodySolver:
                  camera: Camera) -> None:
         """Start with the world and wrong matches only."""
         self._window, self._graph, self._camera = window, graph, camera
-        self._own_costs: dict[bytes, float] = {}
         # The label that a track had in the frame before, in the numbers of this minimisation.
         self._former: IntArray = previous.copy()
         belonged = previous >= FIRST_BODY
@@ -108,7 +95,6 @@ class BodySolver:
         self.labels: IntArray = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         self._data = np.concatenate([np.full((1, len(doubt)), constants.OUTLIER), doubt[None],
                                      np.zeros((len(ids), len(doubt)))])
-        self._newest = FIRST_BODY + len(ids)
 
     @property
     def _bodies(self) -> range:
@@ -135,26 +121,7 @@ class BodySolver:
     def refit(self) -> None:
         """Fit every body's flow to its tracks."""
         for body in self._bodies:
-            self._data[body + 1] = self._flow_cost(self._members(body))
-
-    def split(self) -> None:
-        """
-        Propose as bodies of their own the linked tracks that a new body does not explain.
-
-        Bodies that touch when they are first seen are one group. Later their ids keep them apart.
-        """
-        rows: list[FloatArray] = []
-        for body in range(self._newest, len(self._data) - 1):
-            members = self._members(body)
-            unexplained = np.zeros(len(self.labels), np.bool_)
-            unexplained[members] = self._explained_cost(members) > constants.CAP / 4.0
-            group = self._graph.groups(unexplained)
-            for value in np.unique(group[unexplained]):
-                part = np.flatnonzero(group == value)
-                if constants.SMALLEST <= len(part) < len(members):
-                    self.labels[part] = len(self._data) - 1 + len(rows)
-                    rows.append(self._flow_cost(part))
-        self._data = np.concatenate([self._data, *(row[None] for row in rows)])
+            self._data[body + 1] = _flow_cost(self._window, self._members(body))
 
     def assign(self) -> None:
         """Give every track its cheapest label."""
@@ -171,34 +138,26 @@ class BodySolver:
             if joined - one - two < constants.PRICE:
                 self.labels[other] = a
                 self._former[self._former == b] = a
-                self._data[a + 1] = self._flow_cost(both)
+                self._data[a + 1] = _flow_cost(self._window, both)
 
     def drop(self) -> None:
-        """Dissolve bodies that cost more than they explain, and close the gaps."""
-        kept, unary = [], self._unary()
+        """Dissolve bodies that cost more than they explain."""
+        unary = self._unary()
         now = self._energy(self.labels, unary)
         for body in self._bodies:
             members = self._members(body)
             without = self.labels.copy()
             without[members] = WORLD
             energy = self._energy(without, unary)
-            if len(members) >= constants.SMALLEST and energy - now > constants.PRICE:
-                kept.append(body)
-            else:
+            if len(members) < constants.SMALLEST or energy - now < constants.PRICE:
                 self.labels, now = without, energy
-        number = np.full(len(self._data), NEW)
-        number[[0, 1, *(body + 1 for body in kept)]] = np.arange(OUTLIER, len(kept) + FIRST_BODY)
-        self.labels, known = number[self.labels + 1], self._former != NEW
-        self._former[known] = number[self._former[known] + 1]
-        self._newest = FIRST_BODY + sum(body < self._newest for body in kept)
-        self._data = self._data[[0, 1, *(body + 1 for body in kept)]]
 
     def result(self) -> Partition:
         """Return the labels and how much each track prefers a body to the world."""
         costs = all_label_costs(self._graph, self.labels, self._unary(), constants.SMOOTHNESS,
                                 LINKED)
         best = costs[LINKED:].min(axis=0, initial=np.inf)
-        return Partition(self.labels, costs[WORLD + 1] - best, len(self._bodies))
+        return Partition(self.labels, costs[WORLD + 1] - best)
 
     def _unary(self) -> FloatArray:
         """Return the cost of each label for each track, with the price of leaving the former."""
@@ -212,15 +171,6 @@ class BodySolver:
         """Return the data and coherence terms of J."""
         return labelling_energy(self._graph, labels, unary, constants.SMOOTHNESS)
 
-    def _flow_cost(self, members: IntArray) -> FloatArray:
-        """Return the capped nats of every track under the affine flow of a body."""
-        return _flow_cost(self._window, members)
-
-    @cached_property
-    def _tracks(self) -> RayTracks:
-        window = self._window
-        return ray_tracks(window.before[0], window.x, window.covariance, self._camera)
-
     def _explained_cost(self, members: IntArray) -> FloatArray:
         """
         Return the nats of a body's members under its affine flow, or under one rigid (R, t).
@@ -228,26 +178,24 @@ class BodySolver:
         Whichever explains them better: the faces of a box that turns have no common affine flow.
         Only the affine flow decides who is a member, because (R, t) leaves each depth free.
         """
-        everyone = np.arange(len(members))
-        affine = _flow_cost(self._window.take(members), everyone)
-        if len(members) < RIGID_LEAST:
+        part, everyone = self._window.take(members), np.arange(len(members))
+        affine = _flow_cost(part, everyone)
+        if len(members) <= constants.SMALLEST:
             return affine
-        motion, rays = np.zeros((4, 3)), np.ascontiguousarray(self._tracks.rays[:, members])
+        motion = np.zeros((4, 3))
+        tracks = ray_tracks(part.before[0], part.x, part.covariance, self._camera)
         # With the noise of the affine flow: otherwise two flows would always beat one motion.
-        flow = np.median(self._window.x[members] - self._window.before[0][members], axis=0)
+        flow = np.median(part.x - part.before[0], axis=0)
         noise = constants.BODY_PX + constants.BODY_SHARE * float(np.hypot(*flow))
-        precision = np.full(len(members), 2.0 * (self._tracks.focal / noise) ** 2)
-        fit_rigid(motion, rays, everyone, precision, constants.CAP / 2.0)
-        rigid = rigid_costs(motion[None], rays, precision, everyone, constants.CAP / 2.0)[0]
+        precision = np.full(len(members), 2.0 * (tracks.focal / noise) ** 2)
+        fit_rigid(motion, tracks.rays, everyone, precision, constants.CAP / 2.0)
+        rigid = rigid_costs(motion[None], tracks.rays, precision, everyone,
+                            constants.CAP / 2.0)[0]
         return rigid if rigid.sum() < affine.sum() else affine
 
     def _own_cost(self, members: IntArray) -> float:
-        """Return what a body costs its members, dimension included; each set is priced once."""
-        key = members.tobytes()
-        if key not in self._own_costs:
-            self._own_costs[key] = float(self._explained_cost(members).sum()
-                                         + self._dimension(members))
-        return self._own_costs[key]
+        """Return what a body costs its members, dimension included."""
+        return float(self._explained_cost(members).sum()) + self._dimension(members)
 
     def _dimension(self, members: IntArray) -> float:
         """Return the dimension term of a body."""

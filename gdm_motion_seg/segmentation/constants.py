@@ -19,21 +19,13 @@ RELIEF = 10.0
 DEPTH_GAIN = 1.2
 """Nats per track from which on depth, not one smooth flow, explains the world [footage]."""
 NEAR_GROUND = 0.15
-"""Share of the image width along whose lower border a group is near ground [footage]."""
+"""Share of the image height, from its lower border, in which near ground lies [footage]."""
 CAP = 8.0
 """Most nats that a track contradicts the world over one gap: 4 standard deviations. Half of it is
 the most nats of a track within its body, because bodies bend."""
-FIT_CAP = 3.0
-"""The same while rigid worlds compete, and for the tracks that refine the best one: with a higher
-cap, a pose between world and a large body is cheaper than that of the world [footage]."""
-BODY_WEIGHT = 0.01
-"""Weight of a body's tracks in the estimate: they hardly vote, but a body may end [footage]."""
-WEAK, LARGE = 6.0, 0.15
-"""Mean nats of a body's tracks below which they vote all the same, unless the body has so large a
-share of the tracks that the world would become its [footage, and the same played backwards and at
-0.7 of its size; the rendered bus]."""
-CELLS = 12
-"""Cells along the longer side in which the weights of tracks are balanced."""
+LARGE = 0.15
+"""Share of the tracks from which on a body does not vote even if its evidence is weak: the world
+would become its own [the rendered bus]."""
 FEWEST = 30
 """Tracks below which a gap tells nothing about the world."""
 MEMORY_S, BODY_MEMORY_S = 0.1, 0.3
@@ -43,7 +35,8 @@ MEMORY_S, BODY_MEMORY_S = 0.1, 0.3
 NEIGHBOURS = 8
 """Neighbours of a track."""
 REACH = 0.08
-"""Largest distance of neighbours in a window, as a share of the image width [footage]."""
+"""Largest distance of neighbours in a window, as a share of the image width [footage]. Half of it
+is the side of the cells in which the weights of tracks are balanced."""
 BOND_PX, BOND_SLOPE, BOND_SHARE = 1.5, 0.3, 0.03
 """Difference of flow, in pixels, per pixel of distance and of flow, at which a bond is 1 / e
 [pairs]. The last only in windows [footage]: pairs have wrong matches with a large flow."""
@@ -54,10 +47,12 @@ LIKE = 0.22
 SUSPICIOUS = 3.0
 """Nats from which on a track may propose a body: 2.4 standard deviations. Also the nats by which a
 body explains a track better than the world where half of such tracks move, and those of one unit
-of log-odds [footage, on both halves]."""
+of log-odds [footage, on both halves], and the most nats of a track while rigid worlds compete:
+with a higher cap, a pose between world and a large body is cheaper than that of the world."""
 OUTLIER = 7.5
 """Nats of a wrong match: a little below the cap, so that only flat contradiction is one. Also the
-nats at which a track without a body is as likely a wrong match as a moving one."""
+nats at which a track without a body is as likely a wrong match as a moving one, and the mean nats
+of a body's tracks below which they vote for the world all the same."""
 SMOOTHNESS = 1.1
 """Nats of an edge of bond 1 between tracks with different labels [footage]."""
 STAY = 1.0

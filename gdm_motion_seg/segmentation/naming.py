@@ -11,12 +11,10 @@ from gdm_motion_seg.segmentation.result import FIRST_BODY, NEW, WORLD
 
 Tracks = npt.NDArray[np.void]
 TRACK = np.dtype([('id', np.int64), ('label', np.int64), ('body', np.int64),
-                  ('left', np.int64), ('doubt', np.float64)])
-"""A track: its label, the last body it belonged to, when it left that body, its evidence."""
-NO_TRACK = np.array([(-1, NEW, WORLD, 0, np.nan)], TRACK)
+                  ('doubt', np.float64)])
+"""A track: its label, the last body it belonged to, its evidence."""
+NO_TRACK = np.array([(-1, NEW, WORLD, np.nan)], TRACK)
 """A track without a past."""
-REMEMBER_NS = 3_000_000_000
-"""A body that stops gets its id back if it moves on within this time."""
 
 
 class Names:
@@ -50,18 +48,16 @@ class Names:
         came to rest.
         """
         counts = np.bincount(labels[labels >= FIRST_BODY], minlength=FIRST_BODY)
-        recent = np.where(stamp - tracks['left'] < REMEMBER_NS, tracks['body'], WORLD)
-        votes = np.where(tracks['label'] >= FIRST_BODY, tracks['label'], recent)
         taken = set[int]()
         named: IntArray = labels.copy()
         for body in np.argsort(-counts, kind='stable').tolist():
             if body >= FIRST_BODY and counts[body]:
                 members = labels == body
-                name = self._name(votes[members], taken)
+                name = self._name(tracks['body'][members], taken)
                 taken.add(name)
                 named[members] = name
                 self._since.setdefault(name, stamp)
-        self._remember(tracks, named, doubt, stamp)
+        self._remember(tracks, named, doubt)
         return named
 
     def since(self, body: int) -> int:
@@ -76,11 +72,9 @@ class Names:
         self._next_id += 1
         return self._next_id - 1
 
-    def _remember(self, tracks: Tracks, named: IntArray, doubt: FloatArray, stamp: int) -> None:
+    def _remember(self, tracks: Tracks, named: IntArray, doubt: FloatArray) -> None:
         now = tracks.copy()
         now['label'], now['doubt'] = named, doubt
-        moves = named >= FIRST_BODY
-        now['body'] = np.where(moves, named, now['body'])
-        now['left'] = np.where(moves, stamp, now['left'])
+        now['body'] = np.where(named >= FIRST_BODY, named, now['body'])
         self._memory = now
         self._since = {body: at for body, at in self._since.items() if (now['body'] == body).any()}

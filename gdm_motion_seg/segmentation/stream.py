@@ -50,8 +50,7 @@ class StreamSegmenter:
         graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
         evident = evident_bodies(tracks)
         doubt = self._world.contradiction(
-            window, graph, evident | joins_body(tracks['label'], graph), camera,
-            self._seed_at(stamp))
+            window, evident | joins_body(tracks['label'], graph), camera, self._seed_at(stamp))
         doubt = self._smoothed(doubt, tracks, stamp)
         parts = partition(window, doubt, tracks['label'], evident, graph, camera)
         if camera.is_guess and (pose := self._world.pose) is not None:
@@ -109,7 +108,7 @@ def evident_bodies(tracks: Tracks) -> Mask:
     label: IntArray = np.maximum(tracks['label'], WORLD)
     counts = np.maximum(np.bincount(label), 1)
     mean = np.bincount(label, np.nan_to_num(tracks['doubt'])) / counts
-    kept = (mean >= constants.WEAK) | (counts >= constants.LARGE * len(label))
+    kept = (mean >= constants.OUTLIER) | (counts >= constants.LARGE * len(label))
     return np.asarray((label >= FIRST_BODY) & kept[label])
 
 

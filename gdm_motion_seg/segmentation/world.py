@@ -14,20 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
+from gdm_motion_seg.arrays import FloatArray, Mask
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.static_world import (
     fit_rigid_world, fit_smooth_world, ray_tracks, RayTracks, rigid_contradiction)
 from gdm_motion_seg.segmentation.constants import (
-    BODY_WEIGHT, CAP, CELLS, DEPTH_GAIN, FEWEST, FIT_CAP, NEAR_GROUND, RELIEF, SMALLEST,
-    SUSPICIOUS)
-from gdm_motion_seg.segmentation.graph import Graph
+    CAP, DEPTH_GAIN, FEWEST, NEAR_GROUND, REACH, RELIEF, SUSPICIOUS)
 from gdm_motion_seg.tracking.window import Window
-
-LOW = 0.85
-"""Share of the image height below which lies what can be near ground."""
-FORWARD = np.vstack([np.eye(3), [0.0, 0.0, 1.0]])
-"""The start of a rigid world without a past: no turn, straight on."""
 
 
 @dataclass(frozen=True)
@@ -40,24 +33,10 @@ class GapWorld:
     """(4, 3) of the rigid world: R with t below it."""
     smooth_share: float
     """Weight in [0, 1] of the smooth flow against the rigid world."""
-    near: FloatArray | None = None
-    """(4, 3) motion that explains near ground before a flat background; None without any."""
 
 
-@dataclass(frozen=True)
-class Gap:
-    """The tracks that span one gap, and their weights."""
-
-    number: int
-    """Column of the window."""
-    index: IntArray
-    """Rows of the window."""
-    tracks: RayTracks
-    """Their rays."""
-    weight: FloatArray
-    """(M,) in the estimate of the world: bodies hardly vote."""
-    balanced: FloatArray
-    """(M,) the same, as if nothing was a body."""
+START = GapWorld(np.zeros(8), np.vstack([np.eye(3), [0.0, 0.0, 1.0]]), 1.0)
+"""The world without a past: no turn, straight on."""
 
 
 class WorldEstimator:
@@ -81,7 +60,7 @@ class WorldEstimator:
         """Return (R, t) over the pair's gap as (4, 3); None where a smooth flow is the world."""
         return self.pair.motion if self.pair and self.pair.smooth_share < 0.5 else None
 
-    def contradiction(self, window: Window, graph: Graph, is_body: Mask, camera: Camera,
+    def contradiction(self, window: Window, is_body: Mask, camera: Camera,
                       seed: int) -> FloatArray:
         """
         Estimate the world and return the nats by which each track contradicts it.
@@ -90,10 +69,8 @@ class WorldEstimator:
         ----------
         window : Window
             The tracks.
-        graph : Graph
-            Neighbours in the newest image.
         is_body : (N,) array
-            Tracks that belonged to a body in the frame before: they have little weight.
+            Tracks that belonged to a body in the frame before: they do not vote.
         camera : Camera
             Known, or guessed from the image size.
         seed : int
@@ -106,7 +83,7 @@ class WorldEstimator:
 
         """
         balanced = _balanced_weights(window)
-        weight = np.where(is_body, BODY_WEIGHT, 1.0) * balanced
+        low = window.x[:, 1] > (1.0 - NEAR_GROUND) * window.image_size[1]
         total, count = np.zeros(len(window)), np.zeros(len(window))
         least = np.full(len(window), np.inf)
         for number, before in enumerate(window.before):
@@ -114,109 +91,49 @@ class WorldEstimator:
             if len(index) < FEWEST:
                 continue
             tracks = ray_tracks(before[index], window.x[index], window.covariance[index], camera)
-            gap = Gap(number, index, tracks, weight[index], balanced[index])
-            nats, acquitted = self._over_gap(gap, graph, window, seed)
+            nats, acquitted = self._over_gap(number, tracks, balanced[index], is_body[index],
+                                             low[index], seed)
             total[index] += nats
             count[index] += 1.0
             least[index] = np.minimum(least[index], np.where(acquitted, nats, np.inf))
         # What one gap acquits is acquitted.
         return np.asarray(np.minimum(total / np.maximum(count, 1.0), least))
 
-    def _over_gap(self, gap: Gap, graph: Graph, window: Window,
-                  seed: int) -> tuple[FloatArray, Mask]:
+    def _over_gap(self, number: int, tracks: RayTracks, balanced: FloatArray, is_body: Mask,
+                  low: Mask, seed: int) -> tuple[FloatArray, Mask]:
         """Estimate the world over one gap; return the contradiction and whom it acquits."""
-        last, tracks = self._last.get(gap.number), gap.tracks
+        last, warm = self._last.get(number, START), number in self._last
+        weight = balanced * (~is_body | is_body.all())
         flow, residual = fit_smooth_world(
-            last.flow if last else np.zeros(8), last is not None,
-            np.ascontiguousarray(tracks.rays[:2].T), np.ascontiguousarray(tracks.rays[2:].T),
-            gap.weight, tracks.focal, seed)
-        relief = RELIEF * weighted_median(residual, gap.weight)
+            last.flow, warm, np.ascontiguousarray(tracks.rays[:2].T),
+            np.ascontiguousarray(tracks.rays[2:].T), weight, tracks.focal, seed)
+        relief = RELIEF * np.median(residual[weight > 0.0])
         # One pixel is forgiven: a lens that is no pinhole bends the flow by so much.
         smooth = np.minimum(0.5 * np.maximum(0.0, residual - 1.0) ** 2
                             / (tracks.total_variance + relief ** 2), CAP)
-        motion, rigid = _fit_rigid(gap, gap.weight, last.motion if last else None, FIT_CAP, seed)
+        motion = fit_rigid_world(last.motion, warm, tracks, weight, SUSPICIOUS, seed)
         # What lies on the smooth flow does not contradict the world, whatever its parallax.
         flat = np.minimum(0.5 * residual ** 2 / tracks.total_variance, CAP)
-        rigid = np.minimum(rigid, flat)
-        usual = gap.weight * (smooth < SUSPICIOUS)
+        rigid = np.minimum(rigid_contradiction(motion, tracks, tracks.variance), flat)
+        usual = weight * (smooth < SUSPICIOUS)
         gain = float((usual * (flat - rigid)).sum() / max(usual.sum(), 1e-9))
         share = 1.0 / (1.0 + (max(gain, 0.0) / DEPTH_GAIN) ** 4)
-        accused, near = share * smooth + (1.0 - share) * rigid, None
-        nats = accused
-        if share > 0.5:
-            nats, near = _acquit_near_ground(gap, accused, smooth > SUSPICIOUS, graph, window,
-                                             last.near if last else None, seed)
-        self._last[gap.number] = GapWorld(flow, motion, share, near)
+        self._last[number] = GapWorld(flow, motion, share)
+        accused = share * smooth + (1.0 - share) * rigid
+        ground = low & (smooth > SUSPICIOUS)
+        if share < 0.5 or 2 * ground.sum() <= low.sum():
+            return accused, np.zeros(len(low), np.bool_)
+        # Near static things before a flat background, such as rocks before a hillside, equal a
+        # body that moves. But they fill the lower border of the image, and one rigid world
+        # explains them and the rest, if the background does not outvote them.
+        weight[ground] = balanced[ground] * (weight[~ground].sum() / balanced[ground].sum())
+        near = fit_rigid_world(last.motion, warm, tracks, weight, SUSPICIOUS, seed)
+        nats = np.minimum(accused, rigid_contradiction(near, tracks, tracks.variance))
         return nats, nats < accused
 
 
 def _balanced_weights(window: Window) -> FloatArray:
     """Weigh tracks by 1 / sqrt(tracks in their cell): texture must not outvote the rest."""
-    cell = np.maximum(window.x // (max(window.image_size) / CELLS), 0.0).astype(np.int64)
-    key = cell[:, 1] * (2 * CELLS) + np.minimum(cell[:, 0], 2 * CELLS - 1)
+    cell = window.x // (0.5 * REACH * max(window.image_size))
+    key = np.clip(cell, 0, 99).astype(np.int64) @ [1, 100]
     return np.asarray(1.0 / np.sqrt(np.bincount(key)[key]))
-
-
-def _fit_rigid(gap: Gap, weight: FloatArray, start: FloatArray | None, cap: float,
-               seed: int) -> tuple[FloatArray, FloatArray]:
-    """
-    Fit the rigid world; return its motion and the nats of every track.
-
-    ``cap`` is the most nats of a track while poses compete. Below CAP, the tracks above it do not
-    refine the best pose either.
-    """
-    motion = fit_rigid_world(FORWARD if start is None else start, start is not None, gap.tracks,
-                             weight, cap, cap if cap < CAP else np.inf, seed)
-    return motion, rigid_contradiction(motion, gap.tracks, gap.tracks.variance,
-                                       np.arange(len(weight)))
-
-
-def _acquit_near_ground(gap: Gap, accused: FloatArray, suspicious: Mask, graph: Graph,
-                        window: Window, start: FloatArray | None,
-                        seed: int) -> tuple[FloatArray, FloatArray | None]:
-    """
-    Acquit near static things before a flat background, such as rocks before a hillside.
-
-    In two views they equal a body that moves. But they extend along the lower border of the
-    image, and one rigid world that is fitted to them as well explains them.
-    """
-    everywhere = np.zeros(len(window), np.bool_)
-    everywhere[gap.index] = suspicious
-    group = graph.groups(everywhere)
-    along = [g for g in np.unique(group[everywhere]) if _touches_lower_border(window, group == g)]
-    ground = np.isin(group, along)[gap.index]
-    if not ground.any():
-        return accused, None
-    # Near ground and the rest get the same weight, so that the background does not decide alone.
-    share = gap.weight[~ground].sum() / gap.balanced[ground].sum()
-    motion, rigid = _fit_rigid(gap, np.where(ground, share * gap.balanced, gap.weight), start, CAP,
-                               seed)
-    rigid, nats = np.minimum(rigid, CAP), accused.copy()
-    if rigid[ground].mean() < CAP / 2.0:
-        for g in np.unique(group[everywhere]):
-            members = group[gap.index] == g
-            if rigid[members].mean() < CAP / 2.0:
-                nats[members] = np.minimum(nats[members],
-                                           np.maximum(rigid[members] - CAP / 2.0, 0.0))
-    return nats, motion
-
-
-def _touches_lower_border(window: Window, members: Mask) -> bool:
-    """Tell whether a group has the lowest tracks along a part of the lower border."""
-    if members.sum() < SMALLEST:
-        return False
-    width, height = window.image_size
-    columns = 2 * CELLS
-    column = np.clip(window.x[:, 0] // (width / columns), 0, columns - 1).astype(np.int64)
-    lowest = np.full(columns, LOW * height)
-    np.maximum.at(lowest, column[~members], window.x[~members, 1])
-    below = np.unique(column[members & (window.x[:, 1] > lowest[column])])
-    return len(below) >= NEAR_GROUND * columns
-
-
-def weighted_median(values: FloatArray, weight: FloatArray) -> float:
-    """Return the median of values under weights."""
-    order = np.argsort(values)
-    total = np.cumsum(weight[order])
-    at = int(np.searchsorted(total, 0.5 * total[-1]))
-    return float(values[order[min(at, len(values) - 1)]])

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from gdm_motion_seg.segmentation.naming import Names, REMEMBER_NS
+from gdm_motion_seg.segmentation.naming import Names
 from gdm_motion_seg.segmentation.result import NEW
 
 IDS = np.arange(30)
@@ -42,12 +42,11 @@ def test_a_body_that_stops_gets_its_id_back():
     np.testing.assert_array_equal(say(names, TWO, 20), first)
 
 
-def test_a_body_that_stands_still_for_long_gets_a_new_id():
+def test_a_body_that_returns_with_other_tracks_gets_a_new_id():
     names = Names()
     first = say(names, TWO, 0)
-    say(names, np.zeros(30, int), 1)
-    late = 2 * REMEMBER_NS // STEP
-    assert set(first[first > 0].tolist()).isdisjoint(say(names, TWO, late)[TWO > 0].tolist())
+    later = say(names, TWO, 1, IDS + len(IDS))
+    assert set(first[first > 0].tolist()).isdisjoint(later[TWO > 0].tolist())
 
 
 def test_ids_are_not_reused_after_a_reset():

@@ -31,12 +31,12 @@ def row_of_points(count):
 
 def test_a_body_with_strong_evidence_does_not_vote_for_the_world_and_one_with_weak_evidence_does():
     tracks = tracks_of([WORLD] * 50 + [3] * 6 + [4] * 6,
-                       [0.0] * 50 + [constants.WEAK - 1.0] * 6 + [constants.CAP] * 6)
+                       [0.0] * 50 + [constants.OUTLIER - 1.0] * 6 + [constants.CAP] * 6)
     assert evident_bodies(tracks).tolist() == [False] * 56 + [True] * 6
 
 
 def test_a_large_body_does_not_vote_however_weak_its_evidence():
-    tracks = tracks_of([WORLD] * 50 + [3] * 30, [0.0] * 50 + [constants.WEAK - 3.0] * 30)
+    tracks = tracks_of([WORLD] * 50 + [3] * 30, [0.0] * 50 + [constants.OUTLIER - 3.0] * 30)
     assert evident_bodies(tracks).tolist() == [False] * 50 + [True] * 30
 
 

@@ -6,16 +6,14 @@ import pytest
 from windows import CAMERA, patch_points, window_of, world_points
 
 from gdm_motion_seg.segmentation.constants import CAP, SUSPICIOUS
-from gdm_motion_seg.segmentation.graph import image_graph
-from gdm_motion_seg.segmentation.world import weighted_median, WorldEstimator
+from gdm_motion_seg.segmentation.world import WorldEstimator
 
 AT_REST, FORWARD, SIDEWAYS = (0.0, 0.0, 0.0), (0.0, 0.0, -2.0), (-1.0, 0.0, 0.0)
 
 
 def doubt_of(window, estimator=None, is_body=None):
-    graph = image_graph(window.x, window.x - window.before[0], window.image_size[0])
     nobody = np.zeros(len(window), bool) if is_body is None else is_body
-    return (estimator or WorldEstimator()).contradiction(window, graph, nobody, CAMERA, 1)
+    return (estimator or WorldEstimator()).contradiction(window, nobody, CAMERA, 1)
 
 
 @pytest.mark.parametrize('camera', [AT_REST, FORWARD, SIDEWAYS],
@@ -61,7 +59,7 @@ def test_a_track_never_contradicts_by_more_than_the_cap():
     assert doubt_of(window).max() <= CAP
 
 
-def test_tracks_of_known_bodies_have_little_weight():
+def test_tracks_of_known_bodies_do_not_vote():
     # The body has more tracks than the world: only the weights decide which one is the world.
     rng = np.random.default_rng(0)
     window, label = window_of([(world_points(150, rng), SIDEWAYS),
@@ -82,6 +80,20 @@ def test_a_large_body_does_not_bias_the_pose_of_the_world(seed):
     assert np.median(doubt[label == 1]) > 5.0
 
 
+@pytest.mark.parametrize(('height', 'is_world'), [(440, True), (200, False)],
+                         ids=['along the lower border', 'above it'])
+def test_near_things_before_a_flat_background_belong_to_the_world_at_its_lower_border(
+        height, is_world):
+    rng = np.random.default_rng(0)
+    rocks = np.vstack([patch_points(15, rng, (x, height), side=70, depth=2.0, relief=0.5)
+                       for x in (60, 200, 440, 580)])
+    window, label = window_of([(world_points(300, rng, 11.9, 12.1), SIDEWAYS),
+                               (rocks, SIDEWAYS)], rng)
+    doubt = doubt_of(window)
+    assert (np.median(doubt[label == 1]) < SUSPICIOUS) == is_world
+    assert np.median(doubt[label == 0]) < 0.3
+
+
 def test_too_few_tracks_give_no_contradiction():
     rng = np.random.default_rng(0)
     window, _ = window_of([(world_points(12, rng), FORWARD)], rng)
@@ -92,7 +104,3 @@ def test_the_same_window_and_seed_give_the_same_evidence():
     rng = np.random.default_rng(0)
     window, _ = window_of([(world_points(400, rng), FORWARD)], rng)
     np.testing.assert_array_equal(doubt_of(window), doubt_of(window))
-
-
-def test_the_weighted_median_follows_the_weights():
-    assert weighted_median(np.array([1.0, 2.0, 3.0]), np.array([1.0, 1.0, 9.0])) == 3.0

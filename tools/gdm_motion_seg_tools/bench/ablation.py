@@ -68,9 +68,9 @@ STREAM_VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
     'stream, rigid world only': [(world, 'DEPTH_GAIN', 1e-9)],
     'stream, any parallax': [(static_world, 'BEHIND_PX', 1e9)],
     'stream, no relief': [(world, 'RELIEF', 0.0)],
-    'stream, all refine the pose': [(world, 'FIT_CAP', 1e3)],
-    'stream, bodies vote': [(world, 'BODY_WEIGHT', 1.0)],
-    'stream, weak bodies do not vote': [(constants, 'WEAK', 0.0)],
+    'stream, all refine the pose': [(world, 'SUSPICIOUS', 1e3)],
+    'stream, large bodies vote': [(constants, 'LARGE', 2.0)],
+    'stream, weak bodies do not vote': [(constants, 'LARGE', 0.0)],
     'stream, near ground is guilty': [(world, 'NEAR_GROUND', 2.0)],
     'stream, focal length as guessed': [(focal, 'EVIDENCE', 1e9)],
 }
