@@ -70,7 +70,7 @@ class Motion:
     since: int = 0
     """Stamp of the frame in which its id was given, in nanoseconds."""
     by_homography: bool = False
-    """Whether distances are measured from the homography instead of the epipolar lines."""
+    """Whether distances are from the homography: too few points for F, or a smooth world."""
 
     @property
     def is_world(self) -> bool:
@@ -153,12 +153,7 @@ def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
 
 
 def motion_distances(motion: Motion, points: Correspondences) -> FloatArray:
-    """
-    Return the distances of points from a motion, in pixels.
-
-    It is the Sampson distance from the epipolar line; from the homography if the points are too
-    few for F, and if the world has no parallax. It is infinite without a geometry.
-    """
+    """Return the distances of points from F or the homography, in pixels; infinite without."""
     geometry = motion.homography if motion.by_homography else motion.fundamental
     if not np.isfinite(geometry).all():
         return np.full(len(points), np.inf)

@@ -20,23 +20,11 @@ def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray
                      world: GapWorld | None, camera: Camera,
                      since: Callable[[int], int]) -> MotionSegmentation:
     """
-    Estimate the world's and every body's motion over the pair, and judge each track by its own.
+    Estimate the motion of the world and of every body over a pair, undistorted if possible.
 
-    Parameters
-    ----------
-    pair : Correspondences
-        The tracks over the pair's gap, undistorted where the lens is known.
-    labels : (N,) array
-        Id of each track's motion, or OUTLIER.
-    moving : (N,) array
-        How sure it is that each track moves.
-    world : GapWorld or None
-        The world over the pair's gap; None where it could not be estimated.
-    camera : Camera
-        Known, or guessed from the image size.
-    since : callable
-        Gives the stamp of the frame in which an id was given.
-
+    ``labels`` are the (N,) ids of the tracks' motions or OUTLIER, and ``moving`` says how sure it
+    is that each track moves. ``world`` is None if it could not be estimated. ``since`` gives the
+    stamp of the frame in which an id was given.
     """
     motions = []
     for motion_id in np.unique(labels[labels >= WORLD]).tolist():
