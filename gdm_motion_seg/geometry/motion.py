@@ -55,8 +55,7 @@ class Motion:
     dimension: float
     """Empirical dimension of its embedded points (the paper's d-hat)."""
     residual: float
-    """Median distance of its points in pixels (``motion_distances``); infinite if nothing could be
-    fitted."""
+    """Median distance of its points in pixels; infinite if nothing could be fitted."""
     threshold: float
     """kappa: the largest distance of an inlier, in pixels."""
     rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))

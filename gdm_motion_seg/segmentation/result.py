@@ -51,11 +51,6 @@ class MotionSegmentation:
         """Count the motions (K)."""
         return len(self.motions)
 
-    @property
-    def outlier_share(self) -> float:
-        """Share of points without a motion."""
-        return float(np.mean(self.labels == OUTLIER)) if len(self.labels) else 0.0
-
     @classmethod
     def empty(cls, n_points: int, reason: str) -> 'MotionSegmentation':
         """Build the answer that there is none: every point an outlier, no motion, and why."""
