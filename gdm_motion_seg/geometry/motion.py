@@ -164,11 +164,11 @@ def track_residuals(motions: Iterable[Motion], labels: IntArray,
                     points: Correspondences) -> FloatArray:
     """Return the distance of each point from its motion; of a wrong match from the nearest."""
     residuals = np.full(len(points), np.inf)
-    wrong = np.flatnonzero(labels < 0)
     for motion in motions:
-        residuals[motion.members] = motion_distances(motion, points.take(motion.members))
-        residuals[wrong] = np.minimum(residuals[wrong],
-                                      motion_distances(motion, points.take(wrong)))
+        # Of all points: numba would compile once more for an array of a single wrong match.
+        distances = motion_distances(motion, points)
+        residuals[motion.members] = distances[motion.members]
+        np.minimum(residuals, distances, out=residuals, where=labels < 0)
     return residuals
 
 
