@@ -93,7 +93,7 @@ def _warm_up_outputs() -> None:
                            nothing, np.nan, np.nan, np.nan, rotation=np.eye(3),
                            translation=np.array([1.0, 0.0, 0.0])) for label in (WORLD, 1))
     n = len(labels)
-    answer = MotionSegmentation(labels, motions, np.zeros(n), np.zeros(n), moving=labels * 1.0)
+    answer = MotionSegmentation(labels, motions, np.zeros(n), moving=labels * 1.0)
     masks = MotionMasks()
     for index in range(3):
         stamp = 1 + index * 33_000_000

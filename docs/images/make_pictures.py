@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-Make the pictures of the docs: ``python docs/images/make_pictures.py [VIDEO]``.
+Make the pictures of the docs: ``python docs/images/make_pictures.py [SHEET]``.
 
-With the video of a demo, the picture of the README is made from it as well.
+With the contact sheet of a demo, the picture of the README is made from it as well.
 """
 
 from pathlib import Path
@@ -131,15 +131,10 @@ def draw_plane(x1, x2, labels):
     plt.close(figure)
 
 
-def draw_demo(video):
-    """Make the picture of the README from three frames of the demo's video."""
-    capture = cv2.VideoCapture(str(video))
-    count = int(capture.get(cv2.CAP_PROP_FRAME_COUNT))
-    frames = []
-    for i in (0.14, 0.28, 0.41):
-        capture.set(cv2.CAP_PROP_POS_FRAMES, int(i * count))
-        frames.append(cv2.resize(capture.read()[1], (400, 300), interpolation=cv2.INTER_AREA))
-    write_small(HERE / 'demo.png', np.hstack(frames))
+def draw_demo(sheet):
+    """Make the picture of the README from the contact sheet of the demo."""
+    picture = cv2.imread(str(sheet))
+    write_small(HERE / 'demo.png', cv2.resize(picture, (864, 432), interpolation=cv2.INTER_AREA))
 
 
 if __name__ == '__main__':

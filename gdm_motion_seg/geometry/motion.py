@@ -3,6 +3,7 @@
 
 """One motion: its points and their two-view geometry."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,10 +55,9 @@ class Motion:
     dimension: float
     """Empirical dimension of its embedded points (the paper's d-hat)."""
     residual: float
-    """Median Sampson distance of its points in pixels, to the homography if the kind is TOO_FEW;
-    infinite if nothing could be fitted."""
+    """Median distance of its points in pixels; infinite if nothing could be fitted."""
     threshold: float
-    """kappa: the largest Sampson distance of an inlier, in pixels."""
+    """kappa: the largest distance of an inlier, in pixels."""
     rotation: FloatArray = field(default_factory=lambda: np.full((3, 3), np.nan))
     """(3, 3) rotation of the calibrated form; NaN where it is not determined."""
     translation: FloatArray = field(default_factory=lambda: np.full(3, np.nan))
@@ -68,6 +68,8 @@ class Motion:
     """How sure it is that it moves against the world: the mean over its points, in [0, 1]."""
     since: int = 0
     """Stamp of the frame in which its id was given, in nanoseconds."""
+    by_homography: bool = False
+    """Whether distances are from the homography: too few points for F, or a smooth world."""
 
     @property
     def is_world(self) -> bool:
@@ -112,7 +114,8 @@ def estimate_motion(correspondences: Correspondences, members: IntArray, motion_
         pose = recover_pose(fundamental, points.x1, points.x2, camera.matrix, decision.noise_px)
         rotation, translation = pose[:3], pose[3]
     return Motion(motion_id, index, decision.kind, decision.reason, fundamental,
-                  decision.homography, *_measures(points, distances), rotation, translation)
+                  decision.homography, *_measures(points, distances), rotation, translation,
+                  by_homography=decision.kind is MotionKind.TOO_FEW)
 
 
 def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
@@ -132,7 +135,7 @@ def world_motion(pair: Correspondences, members: IntArray, pose: FloatArray,
     homography = normalize_homography(homography)
     distances = homography_distances(homography, points.x1, points.x2)
     return Motion(WORLD, members, MotionKind.NO_PARALLAX, 'one smooth flow explains the world',
-                  fundamental, homography, *_measures(points, distances))
+                  fundamental, homography, *_measures(points, distances), by_homography=True)
 
 
 def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
@@ -149,12 +152,24 @@ def body_motion(pair: Correspondences, members: IntArray, motion_id: int,
 
 
 def motion_distances(motion: Motion, points: Correspondences) -> FloatArray:
-    """Return the distance of points to a motion's F or homography, in pixels; inf without."""
-    if np.isfinite(motion.homography).all() and motion.kind is not MotionKind.GENERAL:
-        return homography_distances(motion.homography, points.x1, points.x2)
-    if np.isfinite(motion.fundamental).all():
-        return sampson_distances(motion.fundamental, points.x1, points.x2)
-    return np.full(len(points), np.inf)
+    """Return the distances of points from F or the homography, in pixels; infinite without."""
+    geometry = motion.homography if motion.by_homography else motion.fundamental
+    if not np.isfinite(geometry).all():
+        return np.full(len(points), np.inf)
+    distances = homography_distances if motion.by_homography else sampson_distances
+    return distances(geometry, points.x1, points.x2)
+
+
+def track_residuals(motions: Iterable[Motion], labels: IntArray,
+                    points: Correspondences) -> FloatArray:
+    """Return the distance of each point from its motion; of a wrong match from the nearest."""
+    residuals = np.full(len(points), np.inf)
+    for motion in motions:
+        # Of all points: numba would compile once more for an array of a single wrong match.
+        distances = motion_distances(motion, points)
+        residuals[motion.members] = distances[motion.members]
+        np.minimum(residuals, distances, out=residuals, where=labels < 0)
+    return residuals
 
 
 def _measures(points: Correspondences, distances: FloatArray) -> tuple[float, float, float]:

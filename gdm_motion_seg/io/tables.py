@@ -38,7 +38,7 @@ KEYPOINT_COLUMNS = {
     'what': '`world`, `body` or `wrong match`',
     'world': '`true` if it belongs to the static world',
     'moving': 'probability that it moves relative to the world',
-    'residual': 'Sampson distance in pixels to its motion',
+    'residual': 'distance in pixels to its motion, for a wrong match to the nearest',
 }
 MOTION_COLUMNS = {
     **CLOCK_COLUMNS,
@@ -48,7 +48,7 @@ MOTION_COLUMNS = {
     'kind': '`general`, `planar`, `no parallax`, `too few points` or `non-rigid`',
     'count': 'number of its keypoints',
     'left, top, right, bottom': 'box around its keypoints in the newer image, in pixels',
-    'residual': 'median Sampson distance of its keypoints, in pixels',
+    'residual': 'median distance of its keypoints, in pixels',
     'dimension': 'empirical dimension of its embedded keypoints',
     'dt': 'seconds between the two frames',
     'f00 … f22': 'fundamental matrix, row by row: x_newer^T F x_older = 0 in pixels',

@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import threading
 from types import FrameType
 from typing import NoReturn
@@ -38,7 +39,7 @@ def main(args: list[str] | None = None) -> int:
     if problem:
         print(f'motion_seg_node: {problem}', file=sys.stderr)
         return WRONG
-    life = _Life(args)
+    life = _Life([*(sys.argv if args is None else args), *_log_arguments()])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, life.on_signal)
     try:
@@ -73,6 +74,18 @@ def _load() -> str:
     if limit != resource.RLIM_INFINITY and limit < _address_space() + HEADROOM_BYTES:
         return f'{NO_MEMORY}: the limit of {limit / 1e9:.1f} GB of address space is too low'
     return ''
+
+
+def _log_arguments() -> list[str]:
+    """Return arguments without which rcl ends the process if it cannot write its log file."""
+    folder = os.environ.get('ROS_LOG_DIR') or (os.environ.get('ROS_HOME') or '~/.ros') + '/log'
+    try:
+        os.makedirs(folder := os.path.expanduser(folder), exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return []
+    except OSError as error:
+        print(f'motion_seg_node: no log is kept in {folder}: {error.strerror}', file=sys.stderr)
+        return ['--ros-args', '--disable-external-lib-logs']
 
 
 def _address_space() -> int:
@@ -110,7 +123,7 @@ def _leave(code: int, in_order: bool) -> NoReturn:
 class _Life:
     """Runs the node in a separate thread."""
 
-    def __init__(self, args: list[str] | None) -> None:
+    def __init__(self, args: list[str]) -> None:
         self._args = args
         self.stop, self.ended = threading.Event(), threading.Event()
         self.code, self.signalled = DONE, False

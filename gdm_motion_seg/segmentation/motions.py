@@ -11,7 +11,7 @@ import numpy as np
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences
-from gdm_motion_seg.geometry.motion import body_motion, motion_distances, world_motion
+from gdm_motion_seg.geometry.motion import body_motion, track_residuals, world_motion
 from gdm_motion_seg.segmentation.result import MotionSegmentation, WORLD
 from gdm_motion_seg.segmentation.world import GapWorld
 
@@ -20,25 +20,13 @@ def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray
                      world: GapWorld | None, camera: Camera,
                      since: Callable[[int], int]) -> MotionSegmentation:
     """
-    Estimate the world's and every body's motion over the pair, and judge each track by its own.
+    Estimate the motion of the world and of every body over a pair, undistorted if possible.
 
-    Parameters
-    ----------
-    pair : Correspondences
-        The tracks over the pair's gap, undistorted where the lens is known.
-    labels : (N,) array
-        Id of each track's motion, or OUTLIER.
-    moving : (N,) array
-        How sure it is that each track moves.
-    world : GapWorld or None
-        The world over the pair's gap; None where it could not be estimated.
-    camera : Camera
-        Known, or guessed from the image size.
-    since : callable
-        Gives the stamp of the frame in which an id was given.
-
+    ``labels`` are the (N,) ids of the tracks' motions or OUTLIER, and ``moving`` says how sure it
+    is that each track moves. ``world`` is None if it could not be estimated. ``since`` gives the
+    stamp of the frame in which an id was given.
     """
-    motions, residuals = [], np.full(len(pair), np.inf)
+    motions = []
     for motion_id in np.unique(labels[labels >= WORLD]).tolist():
         members = np.flatnonzero(labels == motion_id)
         if motion_id == WORLD and world is not None:
@@ -46,7 +34,6 @@ def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray
                                   world.flow if world.smooth_share > 0.5 else None, camera)
         else:
             motion = body_motion(pair, members, motion_id, camera)
-        residuals[members] = motion_distances(motion, pair.take(members))
         low, high = pair.x2[members].min(axis=0), pair.x2[members].max(axis=0)
         motions.append(replace(motion, box=(*low.tolist(), *high.tolist()),
                                moving=float(moving[members].mean()), since=since(motion_id)))
@@ -55,5 +42,5 @@ def estimate_motions(pair: Correspondences, labels: IntArray, moving: FloatArray
         reason = 'no motion explains the tracks'
     elif not motions[0].is_world:
         reason = 'none of the motions is the static world'
-    return MotionSegmentation(labels, tuple(motions), residuals, np.abs(2.0 * moving - 1.0),
+    return MotionSegmentation(labels, tuple(motions), track_residuals(motions, labels, pair),
                               moving=moving, reason=reason)

@@ -29,9 +29,7 @@ class MotionSegmentation:
     motions: tuple[Motion, ...]
     """The motions in the order of their ids; on a single pair the ids are 0..K-1."""
     residuals: FloatArray
-    """(N,) Sampson distance in pixels to the point's motion; for outliers to the nearest one."""
-    margins: FloatArray
-    """(N,) how sure the label is: 0 a second motion fits as well, 1 no other comes near."""
+    """(N,) distance in pixels to the point's motion; for outliers to the nearest one."""
     reason: str = ''
     """Why there is no answer or only a partial one; empty when all is well."""
     global_dimension: float = float('nan')
@@ -53,13 +51,8 @@ class MotionSegmentation:
         """Count the motions (K)."""
         return len(self.motions)
 
-    @property
-    def outlier_share(self) -> float:
-        """Share of points without a motion."""
-        return float(np.mean(self.labels == OUTLIER)) if len(self.labels) else 0.0
-
     @classmethod
     def empty(cls, n_points: int, reason: str) -> 'MotionSegmentation':
         """Build the answer that there is none: every point an outlier, no motion, and why."""
         return cls(np.full(n_points, OUTLIER, np.int64), (), np.full(n_points, np.inf),
-                   np.zeros(n_points), reason, moving=np.zeros(n_points))
+                   reason, moving=np.zeros(n_points))

@@ -13,9 +13,8 @@ import numpy.typing as npt
 from gdm_motion_seg.errors import InputError
 from gdm_motion_seg.gdm.dimension import hard_dimensions
 from gdm_motion_seg.geometry.camera import Camera
-from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
-from gdm_motion_seg.geometry.fundamental import sampson_distances
-from gdm_motion_seg.geometry.motion import estimate_motion
+from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
+from gdm_motion_seg.geometry.motion import estimate_motion, track_residuals
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import SEARCHED, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
@@ -77,15 +76,15 @@ def segment_correspondences(correspondences: Correspondences,
         deadline = start + 1e-3 * config.time_budget_ms - GEOMETRY_SECONDS_PER_POINT * n
     problem = pose_problem(correspondences, camera)
     rng, was_short = np.random.default_rng(rng), False
-    costs, value = np.zeros((0, n)), math.nan
+    value = math.nan
     if config.method == 'gdm':
         found, was_short = _search(correspondences, problem, config, rng, camera, deadline)
-        labels, costs, value = _answer(problem, found, Weights())
+        labels, value = _answer(problem, found, Weights())
     else:
         # Imported here: only these methods need the engine of the paper.
         from gdm_motion_seg.segmentation.paper import partition_as_in_paper
         labels = partition_as_in_paper(np.ascontiguousarray(problem.vectors.T), config, rng)
-    answer = _describe(correspondences, problem, labels, costs, config, camera)
+    answer = _describe(correspondences, problem, labels, config, camera)
     answer.diagnostics.update(energy=value, seconds=time.perf_counter() - start)
     if was_short:
         reason = 'the time budget ended the search early'
@@ -131,17 +130,16 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
     return ''
 
 
-def _answer(problem: Problem, found: Partition,
-            weights: Weights) -> tuple[IntArray, FloatArray, float]:
-    """Return labels, costs and J, the largest motion first; no motion if chance would do."""
+def _answer(problem: Problem, found: Partition, weights: Weights) -> tuple[IntArray, float]:
+    """Return labels and J, the largest motion first; no motion if chance would do."""
     n = problem.rays.shape[1]
     if found.n_motions == 0 or not _is_more_than_chance(problem, found, weights):
-        return np.full(n, OUTLIER), np.zeros((0, n)), math.nan
+        return np.full(n, OUTLIER), math.nan
     counts = np.bincount(found.labels[found.labels >= 0], minlength=found.n_motions)
     order = np.argsort(-counts, kind='stable')
     rank = np.empty(found.n_motions + 1, np.int64)
     rank[order], rank[-1] = np.arange(found.n_motions), OUTLIER
-    return rank[found.labels], found.costs[order], found.energy
+    return rank[found.labels], found.energy
 
 
 def _is_more_than_chance(problem: Problem, found: Partition, weights: Weights) -> bool:
@@ -166,33 +164,16 @@ def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
-def _describe(c: Correspondences, problem: Problem, labels: IntArray, costs: FloatArray,
-              config: SegmentationConfig, camera: Camera | None) -> MotionSegmentation:
+def _describe(c: Correspondences, problem: Problem, labels: IntArray, config: SegmentationConfig,
+              camera: Camera | None) -> MotionSegmentation:
     """Estimate the geometry of every motion and judge every point by it."""
     n_motions = int(labels.max(initial=-1)) + 1
     motions = tuple(estimate_motion(c, np.flatnonzero(labels == k), k, camera)
                     for k in range(n_motions))
-    distances = np.full((max(n_motions, 1), len(c)), np.inf)
-    for k, motion in enumerate(motions):
-        if np.isfinite(motion.fundamental).all():
-            distances[k] = sampson_distances(motion.fundamental, c.x1, c.x2)
-    residuals = np.where(labels >= 0, distances[np.maximum(labels, 0), np.arange(len(c))],
-                         distances.min(axis=0))
     dimensions = hard_dimensions(np.ascontiguousarray(problem.vectors.T), labels, n_motions,
                                  config.gdm.epsilon)
     value = float(np.linalg.norm(dimensions, config.gdm.p)) if n_motions else math.nan
     return MotionSegmentation(
-        labels, motions, residuals, _margins(labels, costs),
+        labels, motions, track_residuals(motions, labels, c),
         reason='' if n_motions else 'no motion has more points than chance would give it',
         global_dimension=value)
-
-
-def _margins(labels: IntArray, costs: FloatArray) -> FloatArray:
-    """Turn the distance in cost to the second best motion into a number in [0, 1]."""
-    price = Weights().outlier
-    ladder = np.vstack([np.minimum(costs, price), np.full(len(labels), price)])
-    own = np.where(labels >= 0, np.minimum(labels, len(costs)), len(costs))
-    at = own, np.arange(len(labels))
-    mine = ladder[at]
-    ladder[at] = price
-    return np.asarray(1.0 - np.exp(-np.maximum(ladder.min(axis=0) - mine, 0.0)))

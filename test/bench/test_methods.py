@@ -96,7 +96,7 @@ def test_lrr_ranks_gross_outliers_first():
 
 def test_points_that_are_labelled_as_outliers_rank_first():
     labels, residuals = np.array([0, -1, 0, -1]), np.array([2.0, 0.1, 0.5, np.inf])
-    scores = outlier_scores(MotionSegmentation(labels, (), residuals, np.ones(4)))
+    scores = outlier_scores(MotionSegmentation(labels, (), residuals))
     assert np.argsort(-scores).tolist() == [3, 1, 0, 2]
 
 

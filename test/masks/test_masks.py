@@ -56,7 +56,7 @@ def answer(index, truth, on_body='moving', world=True):
     motions = [motion(0, np.flatnonzero(labels == 0))] if world else []
     motions += [motion(7, np.flatnonzero(labels == 7))] if (labels == 7).any() else []
     n = len(points)
-    segmentation = MotionSegmentation(labels, tuple(motions), np.zeros(n), np.ones(n),
+    segmentation = MotionSegmentation(labels, tuple(motions), np.zeros(n),
                                       moving=(labels > 0).astype(np.float64))
     pair = Correspondences.from_arrays(points - 1, points, SIZE, np.arange(n))
     stamp = (index + 1) * STEP

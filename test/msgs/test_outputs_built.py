@@ -40,7 +40,7 @@ def a_result():
                dimension=float('nan'), residual=float('nan'), threshold=float('nan'),
                box=(300.0, 400.0, 300.0, 400.0), moving=0.75))
     segmentation = MotionSegmentation(
-        np.array([0, 0, 7, -1]), motions, np.array([0.1, 0.2, np.inf, np.nan]), np.ones(4),
+        np.array([0, 0, 7, -1]), motions, np.array([0.1, 0.2, np.inf, np.nan]),
         moving=np.array([0.0, 0.0, 0.75, 0.5]))
     pair = Correspondences.from_arrays(POINTS - 2, POINTS, SIZE, [11, 12, 2**40 + 13, 14])
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
@@ -118,7 +118,7 @@ def body_of(n_points, **changes):
     body = Motion(5, np.arange(n_points), MotionKind.GENERAL, '', nothing, nothing, 5.0, 0.1, 1.0,
                   moving=0.9, **changes)
     segmentation = MotionSegmentation(np.full(n_points, 5), (body,), np.zeros(n_points),
-                                      np.ones(n_points), moving=np.full(n_points, 0.9))
+                                      moving=np.full(n_points, 0.9))
     pair = Correspondences.from_arrays(x2 - 2, x2, SIZE)
     return FrameResult(STAMP, PREVIOUS, 3, pair, segmentation)
 
@@ -131,8 +131,7 @@ def rigid_result(shift=(0.0, 0.0, -0.4)):
     nothing = np.full((3, 3), np.nan)
     motion = Motion(4, np.arange(60), MotionKind.GENERAL, '', nothing, nothing, 3.0, 0.1, 1.0,
                     rotation=np.eye(3), translation=np.array(shift))
-    answer = MotionSegmentation(np.full(60, 4), (motion,), np.zeros(60), np.ones(60),
-                                moving=np.ones(60))
+    answer = MotionSegmentation(np.full(60, 4), (motion,), np.zeros(60), moving=np.ones(60))
     return FrameResult(STAMP, PREVIOUS, 3, Correspondences.from_arrays(x1, x2, SIZE), answer)
 
 

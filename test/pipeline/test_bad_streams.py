@@ -81,7 +81,7 @@ def test_a_camera_that_only_turns_gives_results_without_nan():
     for frame in render_scene('pure_rotation', 9, size=SIZE):
         result = pipeline.process(frame.image, frame.stamp)
     assert result.has_pair and 1 <= result.segmentation.n_motions <= 2
-    assert np.isfinite(result.segmentation.margins).all()
+    assert np.isfinite(result.segmentation.moving).all()
 
 
 def test_fewer_than_eight_tracks_are_reported_as_too_few():

@@ -156,9 +156,10 @@ def test_a_lower_share_thins_the_tracks_out_at_once_and_keeps_old_and_new_ones()
     assert len(tracked.window) > 100
 
 
-def test_the_share_lowers_the_effort_and_leaves_the_settings_as_they_are():
-    pipeline = MotionPipeline()
-    assert pipeline._affordable(pipeline.config.segmentation).effort == 1.0
-    pipeline.share = 0.4
-    assert pipeline._affordable(pipeline.config.segmentation).effort == pytest.approx(0.4)
+def test_the_share_lowers_the_effort_and_leaves_the_settings_as_they_are(scene):
+    pipeline, frames = MotionPipeline(), iter(scene.frames)
+    for share in (1.0, 0.4):
+        pipeline.share = share
+        assert any(pipeline.process(frame.image, frame.stamp).has_pair for frame in frames)
+        assert pipeline._segmenter.config.effort == pytest.approx(share)
     assert pipeline.config.segmentation.effort == 1.0

@@ -46,8 +46,7 @@ def messages(stamp, picture):
     x2 = np.array([[10.0, 10], [30, 10], [10, 30], [30, 30]])
     body = Motion(3, np.arange(4), MotionKind.GENERAL, '', NONE, NONE, 5., .1, 1.,
                   box=(10., 10., 30., 30.), moving=0.8)
-    answer = MotionSegmentation(np.full(4, 3), (body,), np.zeros(4), np.ones(4),
-                                moving=np.full(4, 0.8))
+    answer = MotionSegmentation(np.full(4, 3), (body,), np.zeros(4), moving=np.full(4, 0.8))
     pair = Correspondences.from_arrays(x2 - (5, 0), x2, (64, 48))
     result = FrameResult(stamp, stamp - 10**9, 5, pair, answer)
     header = header_of(types, stamp, 'left')

@@ -30,11 +30,10 @@ def random_points(n, seed=0, low=0.0, high=400.0):
 
 def check(answer, n):
     """Check what every result must satisfy."""
-    assert answer.labels.shape == answer.residuals.shape == answer.margins.shape == (n,)
+    assert answer.labels.shape == answer.residuals.shape == (n,)
     assert answer.labels.min(initial=0) >= -1
     assert answer.labels.max(initial=-1) < answer.n_motions
     assert not np.isnan(answer.residuals).any()
-    assert ((answer.margins >= 0.0) & (answer.margins <= 1.0)).all()
     assert answer.reason or answer.n_motions
     for k, motion in enumerate(answer.motions):
         assert motion.id == k

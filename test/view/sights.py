@@ -32,7 +32,6 @@ def result_at(index: int, size: tuple[int, int] = (160, 120),
         places.append(at)
     x2 = np.vstack(places)
     answer = MotionSegmentation(np.array(labels), tuple(motions), np.zeros(len(labels)),
-                                np.ones(len(labels)),
                                 moving=(np.array(labels) > 0).astype(np.float64))
     stamp = 10**9 + index * 100_000_000
     pair = Correspondences.from_arrays(x2 - (2.0, 0.0), x2, size)

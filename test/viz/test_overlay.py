@@ -33,7 +33,7 @@ def result_for(size, reason='', body=BODY):
                     for i, m, kind, moving in zip((0, body), members, (
                         MotionKind.GENERAL, MotionKind.PLANAR), (0.0, 0.87)))
     labels = np.array([0, 0, *[body] * 5, -1])
-    answer = MotionSegmentation(labels, motions, np.zeros(8), np.ones(8), moving=labels > 0)
+    answer = MotionSegmentation(labels, motions, np.zeros(8), moving=labels > 0)
     return FrameResult(1_200_000_000, 1_000_000_000, 6, points, answer, reason,
                        seconds={'track': 0.007, 'segment': 0.005})
 
