@@ -16,6 +16,7 @@ from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, FloatArray, IntArray
 from gdm_motion_seg.geometry.fundamental import sampson_distances
 from gdm_motion_seg.geometry.motion import estimate_motion
+from gdm_motion_seg.geometry.rigid import rigid_costs
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import SEARCHED, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
@@ -25,7 +26,7 @@ from gdm_motion_seg.segmentation.solver import Partition, Solver
 
 FEWEST_POINTS = 8
 """Points below which nothing can be told."""
-SECONDS_PER_POINT = 1e-5
+SECONDS_PER_POINT = 8e-6
 """Time of a budget to set aside for labels of all points and the geometry of the motions."""
 
 
@@ -107,8 +108,8 @@ def _search(c: Correspondences, problem: Problem, config: SegmentationConfig,
                     config.n_motions, effort=config.effort, deadline=deadline)
     found = solver.partition()
     if dense:
-        labels = np.full(n, OUTLIER)
-        labels[some] = found.labels
+        costs = rigid_costs(found.motions, problem.rays, problem.precision, some, weights.outlier)
+        labels = np.vstack([np.full(n, weights.outlier), costs]).argmin(axis=0) - 1
         found = Partition(*descend(problem, labels, found.motions, weights, 8))
     return found, solver.was_short
 
