@@ -8,9 +8,17 @@ import math
 import numpy as np
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
-from gdm_motion_seg.compilation import inlined, kernel
+from gdm_motion_seg.compilation import inlined, kernel, reordered_kernel
 from gdm_motion_seg.gdm.eigen import eigensystem
 from gdm_motion_seg.gdm.empirical import GRAM_FLOOR
+
+
+@reordered_kernel
+def _inner_product(a: FloatArray, b: FloatArray) -> float:
+    total = 0.0
+    for n in range(len(a)):
+        total += a[n] * b[n]
+    return total
 
 
 @inlined
@@ -25,11 +33,14 @@ def dimension_shares(vectors: FloatArray, members: IntArray, epsilon: float, wei
     (D, N), one column per point.
     """
     d, m = len(vectors), len(members)
-    gram, axes, values, off = np.zeros((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
-    for n in members:
-        for i in range(d):
-            for j in range(i + 1):
-                gram[i, j] += vectors[i, n] * vectors[j, n]
+    gram, axes, values, off = np.empty((d, d)), np.empty((d, d)), np.empty(d), np.empty(d)
+    own = np.empty((d, m))
+    for i in range(d):
+        for j in range(m):
+            own[i, j] = vectors[i, members[j]]
+    for i in range(d):
+        for j in range(i + 1):
+            gram[i, j] = _inner_product(own[i], own[j])
     eigensystem(gram, axes, values, off)
     largest = 1e-300
     for value in values:

@@ -1,26 +1,16 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid motions of many samples: the hypotheses of the search on a single pair, compiled."""
+"""The hypotheses of the search on a single pair, refined on what they explain; compiled."""
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.geometry.rigid import fit_rigid, refine_rigid
+from gdm_motion_seg.geometry.rigid import refine_rigid
 
 INLIER_STEPS = 3
 """Steps of the refinement of a motion on its inliers."""
-
-
-@kernel
-def fit_rigid_samples(rays: FloatArray, precision: FloatArray, samples: IntArray,
-                      cap: float) -> FloatArray:
-    """Fit a motion (4, 3) to each row of (H, M) indices."""
-    motions = np.empty((len(samples), 4, 3))
-    for h in range(len(samples)):
-        fit_rigid(motions[h], rays, samples[h], precision, cap)
-    return motions
 
 
 @kernel

@@ -88,15 +88,12 @@ class Weights(NamedTuple):
     size: float = 0.93
     """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
     core: float = 4.5
-    """Cost beyond which a point does not count in the dimensions: 3 standard deviations."""
-    tail: float = 4.7
-    """Cost from which on it grows with its logarithm only: residuals have heavy tails."""
-    share_cap: float = 0.83
-    """Most dimensions that a point's share counts while labels are assigned: it is an estimate."""
+    """Cost beyond which a point does not count in the dimensions, and from which on it grows with
+    its logarithm only: residuals have heavy tails. 3 standard deviations."""
     most_noise: float = 4.3
     """Largest variance of a pair's noise over the assumed one."""
     loose: float = 0.2
-    """Share of the smoothness in the first rounds of a descent: all of it would freeze them."""
+    """Share of the smoothness in the first round of a descent: all of it would freeze them."""
     epsilon: float = 0.35
     """Strictness of the empirical dimension, from the paper."""
     smallest: int = 6
@@ -108,19 +105,14 @@ SAMPLE = 8
 """Points of a sample: a few more than five, so that noise does not decide it."""
 SCALES = (12, 25, 60)
 """Sizes of the neighbourhoods that are sampled; one share is drawn from the whole image."""
-BATCHES, BATCH = 3, 40
-"""Batches of samples of a search, and samples of a batch; one more in each cycle."""
+BATCHES, BATCH = 2, 40
+"""Batches of samples of a search, and samples of a batch."""
 BOND_LEVELS = (0.2, 0.4, 0.6, 0.75, 0.9)
 """Bonds at which the neighbour graph is cut into clusters of flow."""
-COVERS, DRAWN = 12, 4
-"""Covers of the points by K proposals from which a search starts: the best of DRAWN times as many.
-Each proposal of a cover is the best of COVERS that are drawn at random."""
-COVERED = (2, 3)
-"""Numbers of motions of covers where it is not given; more are added one by one."""
-TRIED = 5
-"""Proposals that are tried as a further motion of each partition."""
-CYCLES = 3
-"""Times that motions are added to all partitions and removed from all."""
+TRIALS = 12
+"""Starts that are screened at each step of the search: covers of the points by K proposals, the
+best of four times as many, or proposals for a further motion. Each proposal of a cover is the best
+of so many that are drawn at random."""
 MARGIN = 0.3
 """Nats by which a proposal must beat the present cost of a point to claim it."""
 SAME = 0.7

@@ -27,12 +27,11 @@ from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.graph import Graph
-from gdm_motion_seg.segmentation.labelling import Blocks, cut_bonds, relabel, relabel_blocks
+from gdm_motion_seg.segmentation.labelling import (
+    Blocks, label_costs, labelling_energy, relabel, relabel_blocks)
 
-NOISE_STEPS = 4
-"""Steps of the fixed-point iteration for the noise."""
 PRUNE_STEPS = 5
-"""Members that leave a cluster in a row, at most, before one of them must have lowered J."""
+"""Members that leave in a row, at most, before one of them must have lowered J."""
 
 
 class Problem(NamedTuple):
@@ -56,27 +55,6 @@ class Problem(NamedTuple):
 def heavy_tailed(cost: float, tail: float) -> float:
     """Return the nats of Student's t for those of a normal distribution."""
     return tail * math.log(1.0 + cost / tail)
-
-
-@kernel
-def data_term(labels: IntArray, costs: FloatArray, weights: Weights) -> float:
-    """Return the data term of J."""
-    total = 0.0
-    for n in range(len(labels)):
-        total += (weights.outlier if labels[n] < 0 else
-                  heavy_tailed(costs[labels[n], n], weights.tail))
-    return total
-
-
-@kernel
-def price_of_sizes(labels: IntArray, n_motions: int, weights: Weights) -> float:
-    """Return the term of gamma."""
-    counts, total = np.zeros(n_motions + 1), 0.0
-    for label in labels:
-        counts[label + 1] += 1.0
-    for k in range(1, n_motions + 1):
-        total += weights.size * (len(labels) - counts[0]) ** 0.75 * counts[k] ** 0.25
-    return total
 
 
 @kernel
@@ -112,12 +90,12 @@ def scale_noise(labels: IntArray, costs: FloatArray, weights: Weights) -> None:
     by a fixed-point iteration); log(v) / 2 per point is its normalisation.
     """
     variance = 1.0
-    for _ in range(NOISE_STEPS):
+    for _ in range(4):
         total, count = 0.0, 0
         for n in range(len(labels)):
             if labels[n] >= 0:
                 cost = costs[labels[n], n]
-                total += 2.0 * cost / (1.0 + cost / (weights.tail * variance))
+                total += 2.0 * cost / (1.0 + cost / (weights.core * variance))
                 count += 1
         variance = min(max(total / max(count, 1), 1.0), weights.most_noise)
     for k in range(len(costs)):
@@ -127,13 +105,12 @@ def scale_noise(labels: IntArray, costs: FloatArray, weights: Weights) -> None:
 
 @kernel
 def mean_dimension(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
-                   share: FloatArray) -> float:
+                   cap: float, share: FloatArray) -> float:
     """
-    Return the mean excess dimension; write each point's share in that of each motion.
+    Return the mean excess dimension; write each point's share (K, N) in that of each motion.
 
-    Only points that follow their motion count in its dimension. ``share`` is (K, N), or (K, 0) if
-    the shares are not needed. A share is the change of N times the mean if the point joins the
-    motion; it is capped, because it is an estimate.
+    Only points that follow their motion count in its dimension. A share is the change of N times
+    the mean if the point joins the motion. It is an estimate: at most ``cap`` dimensions count.
     """
     total, followers = 0.0, 0
     excess = np.empty(len(costs))
@@ -145,91 +122,64 @@ def mean_dimension(problem: Problem, labels: IntArray, costs: FloatArray, weight
         followers += len(members)
     mean = total / max(followers, 1)
     for k in range(len(costs)):
-        for n in range(share.shape[1]):
-            capped = max(-weights.share_cap, min(share[k, n], weights.share_cap))
+        for n in range(len(labels)):
+            capped = max(-cap, min(share[k, n], cap))
             share[k, n] = (capped + excess[k] - mean) * len(labels) / max(followers, 1)
     return mean
 
 
 @kernel
-def unary_costs(costs: FloatArray, share: FloatArray, weights: Weights) -> FloatArray:
-    """Return the cost (K + 1, N) of each label: data and shares in the dimensions; 0 outliers."""
-    n_motions, n_points = costs.shape
-    unary = np.empty((n_motions + 1, n_points))
+def partition_energy(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights,
+                     cap: float, unary: FloatArray) -> float:
+    """
+    Return J without the price of the motions; write the cost (K + 1, N) of each label.
+
+    That cost is of data and shares in the dimensions; row 0 is that of outliers.
+    """
+    n_points, counts = len(labels), np.zeros(len(unary))
+    share = np.empty(costs.shape)
+    mean = mean_dimension(problem, labels, costs, weights, cap, share)
+    energy = weights.dimension * n_points * mean
     for n in range(n_points):
         unary[0, n] = weights.outlier
-        for k in range(n_motions):
-            unary[k + 1, n] = heavy_tailed(costs[k, n], weights.tail)
+        for k in range(len(costs)):
+            unary[k + 1, n] = heavy_tailed(costs[k, n], weights.core)
+        counts[labels[n] + 1] += 1.0
+    energy += labelling_energy(problem.graph, labels, unary, weights.smoothness)
+    for k in range(len(costs)):
+        energy += weights.size * (n_points - counts[0]) ** 0.75 * counts[k + 1] ** 0.25
+        for n in range(n_points):
             if costs[k, n] <= weights.core:
                 unary[k + 1, n] += weights.dimension * share[k, n]
-    return unary
+    return energy
 
 
 @kernel
-def _worst_member(problem: Problem, labels: IntArray, costs: FloatArray, members: IntArray,
-                  share: FloatArray, scale: float, weights: Weights) -> tuple[int, float]:
-    """Return the member that should leave first and what that costs, dimensions aside; or -1."""
-    worst, gain, price = -1, 0.0, 0.0
-    for n in members:
-        k = labels[n]
-        leave = weights.outlier - heavy_tailed(costs[k, n], weights.tail)
-        for e in range(problem.graph.first[n], problem.graph.first[n + 1]):
-            if labels[problem.graph.neighbour[e]] == k:
-                leave += weights.smoothness * problem.graph.bond[e]
-        if scale * share[n] - leave > gain:
-            worst, gain, price = n, scale * share[n] - leave, leave
-    return worst, price
-
-
-@kernel
-def _excess(problem: Problem, members: IntArray, weights: Weights, share: FloatArray) -> float:
-    return excess_dimension(problem.vectors, problem.places, members, weights.epsilon,
-                            weights.null, share)
-
-
-@kernel
-def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> int:
+def prune(problem: Problem, labels: IntArray, costs: FloatArray, weights: Weights) -> IntArray:
     """
-    Make outliers, in place, of members that raise the dimension of their cluster; return how many.
+    Make outliers of members that raise the dimension of their cluster; return the labels.
 
     Wrong members hide each other: without one of them the others span the same directions. So
-    members leave one by one, the worst first, and the best prefix of that sequence is kept.
+    members leave one by one, the worst first, and the best labels of that sequence are kept.
     """
-    n_motions, n_points = costs.shape
-    share, gone = np.empty(n_points), np.empty(n_points, np.int64)
-    counts, excess = np.zeros(n_motions), np.zeros(n_motions)
-    for k in range(n_motions):
-        members = members_of(labels, k, costs[k], weights.core)
-        counts[k], excess[k] = len(members), _excess(problem, members, weights, share)
-    pruned = 0
-    for k in range(n_motions):
-        total, followers = 0.0, 0.0
-        for j in range(n_motions):
-            total += counts[j] * excess[j] if j != k else 0.0
-            followers += counts[j] if j != k else 0.0
-        start = (total + counts[k] * excess[k]) / max(followers + counts[k], 1.0)
-        best, price, kept, left = 0.0, 0.0, 0, 0
-        for step in range(int(counts[k])):
-            members = members_of(labels, k, costs[k], weights.core)
-            now = _excess(problem, members, weights, share)
-            mean = (total + len(members) * now) / max(followers + len(members), 1.0)
-            value = price + weights.dimension * n_points * (mean - start)
-            if value < best - 1e-6:
-                best, kept = value, step
-            for n in members:
-                share[n] += now - mean
-            scale = weights.dimension * n_points / max(followers + len(members), 1.0)
-            worst, more = _worst_member(problem, labels, costs, members, share, scale, weights)
-            if worst < 0 or step == kept + PRUNE_STEPS:
-                break
-            labels[worst] = -1
-            gone[left] = worst
-            left += 1
-            price += more
-        for i in range(kept, left):
-            labels[gone[i]] = k
-        pruned += kept
-    return pruned
+    unary, own = np.empty((len(costs) + 1, len(labels))), np.empty(len(costs) + 1)
+    labels, kept = labels.copy(), labels
+    best, left = np.inf, 0
+    while left <= PRUNE_STEPS:
+        energy = partition_energy(problem, labels, costs, weights, np.inf, unary)
+        if energy < best - 1e-6:
+            best, kept, left = energy, labels.copy(), 0
+        worst, gain = -1, 0.0
+        for n in range(len(labels)):
+            if labels[n] >= 0:
+                label_costs(problem.graph, labels, unary, weights.smoothness, len(unary), n, own)
+                if own[labels[n] + 1] - own[0] > gain:
+                    worst, gain = n, own[labels[n] + 1] - own[0]
+        if worst < 0:
+            break
+        labels[worst] = -1
+        left += 1
+    return kept
 
 
 @kernel
@@ -254,38 +204,31 @@ def dissolve_small(labels: IntArray, motions: FloatArray, smallest: int) -> int:
 
 @kernel
 def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: Weights,
-            rounds: int, loose: int) -> tuple[IntArray, FloatArray, FloatArray, float]:
+            rounds: int) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """
     Refit and relabel in turn while J falls; return labels, motions, costs and J.
 
-    The first ``loose`` rounds have a share of the smoothness only, and go on where J rises. J is
+    The first round has a share of the smoothness only, and the second is tried where J rises. J is
     without the price of the motions; motions may vanish.
     """
-    n_points, n_motions = len(labels), len(motions)
     labels, motions = labels.copy(), motions.copy()
     best_labels, best_motions = labels, motions
-    best_costs, best = np.empty((n_motions, n_points)), np.inf
+    best_costs, best = np.empty((len(motions), len(labels))), np.inf
     for i in range(rounds + 1):
-        costs = np.empty((n_motions, n_points))
+        costs = np.empty((len(motions), len(labels)))
         fit_costs(problem, labels, motions, weights.outlier, costs)
         scale_noise(labels, costs, weights)
-        share = np.empty((n_motions, n_points if i < rounds else 0))
-        dimension = mean_dimension(problem, labels, costs, weights, share)
-        value = weights.dimension * n_points * dimension
-        value += data_term(labels, costs, weights)
-        value += weights.smoothness * cut_bonds(problem.graph, labels)
-        value += price_of_sizes(labels, n_motions, weights)
-        better = value < best - 1e-6 or n_motions < len(best_motions)
+        unary = np.empty((len(motions) + 1, len(labels)))
+        value = partition_energy(problem, labels, costs, weights, 1.0, unary)
+        better = value < best - 1e-6 or len(motions) < len(best_motions)
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
             best_costs = costs
-        if i == rounds or (i > loose and not better) or n_motions == 0:
+        if i == rounds or (i > 1 and not better) or len(motions) == 0:
             break
-        smoothness = weights.smoothness * (weights.loose if i < loose else 1.0)
-        unary = unary_costs(costs, share, weights)
-        relabel(problem.graph, labels, unary, smoothness, n_motions + 1, 4)
-        if relabel_blocks(problem.graph, problem.blocks, labels, unary, smoothness):
-            relabel(problem.graph, labels, unary, smoothness, n_motions + 1, 4)
-        n_motions = dissolve_small(labels, motions, weights.smallest)
-        motions = motions[:n_motions].copy()
+        smoothness = weights.smoothness * (weights.loose if i == 0 else 1.0)
+        relabel(problem.graph, labels, unary, smoothness, len(unary), 4)
+        if i > 0:
+            relabel_blocks(problem.graph, problem.blocks, labels, unary, smoothness)
+        motions = motions[:dissolve_small(labels, motions, weights.smallest)].copy()
     return best_labels, best_motions, best_costs, best

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.compilation import inner_kernel, kernel
 from gdm_motion_seg.segmentation.graph import Graph
 
@@ -84,52 +84,41 @@ def relabel(graph: Graph, labels: IntArray, unary: FloatArray, smoothness: float
             break
 
 
+@inner_kernel
+def _block_energy(graph: Graph, block: IntArray, inside: Mask, labels: IntArray,
+                  unary: FloatArray, smoothness: float) -> float:
+    """Return the part of J that depends on the labels of some points."""
+    energy = 0.0
+    for n in block:
+        energy += unary[labels[n] + 1, n]
+        for e in range(graph.first[n], graph.first[n + 1]):
+            m = graph.neighbour[e]
+            if labels[n] < 0 or labels[m] != labels[n]:
+                # An edge between two of them is seen from both ends.
+                energy += smoothness * graph.bond[e] * (0.5 if inside[m] else 1.0)
+    return energy
+
+
 @kernel
 def relabel_blocks(graph: Graph, blocks: Blocks, labels: IntArray, unary: FloatArray,
-                   smoothness: float) -> int:
+                   smoothness: float) -> None:
     """
-    Give every block its cheapest common label, in place, where that lowers J; count the changes.
+    Give every block its cheapest common label, in place, where that lowers J.
 
     Point by point, a block that moves alike cannot change its label: the first point to leave it
     would pay all its bonds.
     """
-    n_labels = len(unary)
-    costs, inside = np.empty(n_labels), np.full(len(labels), -1)
-    changes = 0
+    inside = np.zeros(len(labels), np.bool_)
     for b in range(len(blocks.first) - 1):
         block = blocks.points[blocks.first[b]:blocks.first[b + 1]]
-        for k in range(n_labels):
-            costs[k] = 0.0
-        for n in block:
-            inside[n] = b
-        present, bonds = 0.0, 0.0
-        for n in block:
-            own = labels[n] + 1
-            present += unary[own, n]
-            for k in range(n_labels):
-                costs[k] += unary[k, n]
-            for e in range(graph.first[n], graph.first[n + 1]):
-                row = labels[graph.neighbour[e]] + 1
-                # An edge inside the block is seen from both ends.
-                within = inside[graph.neighbour[e]] == b
-                bond = smoothness * graph.bond[e] * (0.5 if within else 1.0)
-                if row == 0 or row != own:
-                    present += bond
-                if within:
-                    costs[0] += bond
-                else:
-                    bonds += bond
-                    if row > 0:
-                        costs[row] -= bond
-        best, least = -1, present - bonds - 1e-9
-        for k in range(n_labels):
-            if costs[k] < least:
-                best, least = k, costs[k]
-        if best >= 0:
-            changes += 1
-            for n in block:
-                labels[n] = best - 1
-    return changes
+        inside[block], best = True, labels[block]
+        least = _block_energy(graph, block, inside, labels, unary, smoothness) - 1e-9
+        for k in range(len(unary)):
+            labels[block] = k - 1
+            energy = _block_energy(graph, block, inside, labels, unary, smoothness)
+            if energy < least:
+                least, best = energy, labels[block]
+        labels[block], inside[block] = best, False
 
 
 @kernel

@@ -1,25 +1,24 @@
 # Copyright 2026 gdm_motion_seg maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Proposals for motions: sampled neighbourhoods and clusters of flow."""
+"""Proposals for motions: samples, clusters of flow, and covers of the points by them."""
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES, Weights
+from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import Blocks
 
 
-def draw_samples(tree: cKDTree, count: int, centres: IntArray,
-                 rng: np.random.Generator) -> IntArray:
-    """Draw (count, SAMPLE) indices from the neighbourhoods of given points, at several scales."""
+def draw_samples(tree: cKDTree, count: int, rng: np.random.Generator) -> IntArray:
+    """Draw (count, SAMPLE) indices from the neighbourhoods of points, at several scales."""
     samples = rng.integers(tree.n, size=(count, SAMPLE))
     for i, scale in enumerate(SCALES):
         rows, reach = slice(i, count, len(SCALES) + 1), min(scale, tree.n)
-        near = tree.query(tree.data[rng.choice(centres, len(samples[rows]))], k=reach)[1]
+        near = tree.query(tree.data[samples[rows, 0]], k=reach)[1]
         samples[rows] = rng.permuted(near.reshape(-1, reach), axis=1)[:, :SAMPLE]
     return samples
 
@@ -31,7 +30,7 @@ def flow_clusters(graph: Graph) -> Blocks:
     for level in BOND_LEVELS:
         part = graph.groups(np.ones(n, np.bool_), level)
         counts = np.bincount(part)
-        for i in np.flatnonzero((counts >= Weights().smallest) & (counts <= n // 2)):
+        for i in np.flatnonzero((counts >= SAMPLE) & (counts <= n // 2)):
             members = np.flatnonzero(part == i)
             found.setdefault(members.tobytes(), members)
     return Blocks(np.cumsum([0, *map(len, found.values())]),
@@ -39,29 +38,12 @@ def flow_clusters(graph: Graph) -> Blocks:
 
 
 @kernel
-def smoothed(graph: Graph, costs: FloatArray) -> FloatArray:
-    """Average the cost (H, N) of each point with those of its neighbours, by their bonds."""
-    means = np.empty(costs.shape)
-    for n in range(costs.shape[1]):
-        weight = 1.0
-        for e in range(graph.first[n], graph.first[n + 1]):
-            weight += graph.bond[e]
-        for h in range(len(costs)):
-            means[h, n] = costs[h, n]
-            for e in range(graph.first[n], graph.first[n + 1]):
-                means[h, n] += graph.bond[e] * costs[h, graph.neighbour[e]]
-            means[h, n] /= weight
-    return means
-
-
-@kernel
 def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> tuple[IntArray, FloatArray]:
     """
     Choose k proposals for each row of ``draws``, each of which explains much of what is left.
 
-    ``gains`` (H, N) is what a proposal saves against the price of outliers. Of a few proposals
-    that are drawn at random, the one that gains most is taken. Returns the choices (C, k) and what
-    each of them gains in all.
+    ``gains`` (H, N) is what a proposal saves. Of a few proposals that are drawn at random, the one
+    that gains most is taken. Returns the choices (C, k) and what each of them gains in all.
     """
     n_proposals, n_points = gains.shape
     n_covers, few = len(draws), draws.shape[1] // k

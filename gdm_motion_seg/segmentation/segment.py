@@ -15,6 +15,7 @@ from gdm_motion_seg.gdm.dimension import hard_dimensions
 from gdm_motion_seg.geometry.camera import Camera
 from gdm_motion_seg.geometry.correspondences import Correspondences, IntArray
 from gdm_motion_seg.geometry.motion import estimate_motion, track_residuals
+from gdm_motion_seg.geometry.rigid import rigid_costs
 from gdm_motion_seg.segmentation.config import AUTO, SegmentationConfig
 from gdm_motion_seg.segmentation.constants import SEARCHED, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem
@@ -24,10 +25,8 @@ from gdm_motion_seg.segmentation.solver import Partition, Solver
 
 FEWEST_POINTS = 8
 """Points below which nothing can be told."""
-ASSIGN_SECONDS_PER_POINT = 4e-6
-"""Time to set aside for the assignment of all points."""
-GEOMETRY_SECONDS_PER_POINT = 6e-6
-"""Time to set aside for the geometry of the motions when there is a budget, and per point."""
+SECONDS_PER_POINT = 8e-6
+"""Time of a budget to set aside for labels of all points and the geometry of the motions."""
 
 
 def segment_motions(x1: npt.ArrayLike, x2: npt.ArrayLike, image_size: tuple[int, int],
@@ -73,7 +72,7 @@ def segment_correspondences(correspondences: Correspondences,
         return MotionSegmentation.empty(n, reason)
     deadline = math.inf
     if config.time_budget_ms:
-        deadline = start + 1e-3 * config.time_budget_ms - GEOMETRY_SECONDS_PER_POINT * n
+        deadline = start + 1e-3 * config.time_budget_ms - SECONDS_PER_POINT * n
     problem = pose_problem(correspondences, camera)
     rng, was_short = np.random.default_rng(rng), False
     value = math.nan
@@ -105,13 +104,12 @@ def _search(c: Correspondences, problem: Problem, config: SegmentationConfig,
     dense = n > 3 * SEARCHED
     some = np.sort(rng.choice(n, SEARCHED, replace=False)) if dense else np.arange(n)
     solver = Solver(pose_problem(c.take(some), camera) if dense else problem, weights, rng,
-                    config.n_motions, effort=config.effort,
-                    deadline=deadline - dense * ASSIGN_SECONDS_PER_POINT * n)
+                    config.n_motions, effort=config.effort, deadline=deadline)
     found = solver.partition()
     if dense:
-        labels = np.full(n, OUTLIER)
-        labels[some] = found.labels
-        found = Partition(*descend(problem, labels, found.motions, weights, 8, 3))
+        costs = rigid_costs(found.motions, problem.rays, problem.precision, some, weights.outlier)
+        labels = np.vstack([np.full(n, weights.outlier), costs]).argmin(axis=0) - 1
+        found = Partition(*descend(problem, labels, found.motions, weights, 8))
     return found, solver.was_short
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from gdm_motion_seg.geometry import rigid
-from gdm_motion_seg.geometry.rigid_samples import fit_rigid_samples
 
 CAP = 8.0
 
@@ -23,6 +22,14 @@ def rays(view, clean=False):
 def motion_of(rotation, t):
     """Return R and, as the last row, the unit vector along t."""
     return np.vstack([rotation, t / np.linalg.norm(t)])
+
+
+def fit(y, precision, samples):
+    """Fit a motion to each row of indices."""
+    motions = np.empty((len(samples), 4, 3))
+    for motion, sample in zip(motions, samples):
+        rigid.fit_rigid(motion, y, sample, precision, CAP)
+    return motions
 
 
 def refine(motion, y, precision, iterations, members=None, weight=None, behind=0.0):
@@ -120,8 +127,7 @@ def test_a_refinement_never_raises_the_cost(views):
 
 def test_the_result_is_a_rotation_and_a_unit_vector(views):
     y, precision = rays(views(0, noise=5.0))
-    motions = fit_rigid_samples(
-        y, precision, np.random.default_rng(0).integers(0, 100, (50, 8)), CAP)
+    motions = fit(y, precision, np.random.default_rng(0).integers(0, 100, (50, 8)))
     rotations = motions[:, :3]
     assert np.allclose(rotations @ rotations.transpose(0, 2, 1), np.eye(3), atol=1e-9)
     assert np.allclose(np.linalg.det(rotations), 1.0)
@@ -163,7 +169,7 @@ def test_degenerate_points_give_finite_motions(points):
     precision = np.full(8, 1e6)
     for shift in (0.0, 0.01):
         y = np.ascontiguousarray(np.hstack([points, points + shift]).T)
-        motions = fit_rigid_samples(y, precision, np.arange(8)[None], CAP)
+        motions = fit(y, precision, np.arange(8)[None])
         costs = rigid.rigid_costs(motions, y, precision, np.arange(8), CAP)
         assert np.isfinite(motions).all()
         assert np.isfinite(costs).all() and (costs <= CAP).all()

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from gdm_motion_seg.geometry.correspondences import Correspondences
 from gdm_motion_seg.segmentation.constants import Weights
 from gdm_motion_seg.segmentation.problem import pose_problem
-from gdm_motion_seg.segmentation.proposals import draw_samples, flow_clusters, SAMPLE, smoothed
+from gdm_motion_seg.segmentation.proposals import draw_covers, draw_samples, SAMPLE
 from gdm_motion_seg.segmentation.solver import Solver
 
 
@@ -55,13 +55,14 @@ def test_a_deadline_that_has_passed_still_gives_labels(pair_of):
     assert solver.was_short and len(found.labels) == len(pair_of(2, 0))
 
 
-def test_samples_are_drawn_from_the_neighbourhoods_of_the_centres(pair_of):
+def test_samples_are_drawn_from_neighbourhoods(pair_of):
     tree = cKDTree(pose(pair_of(2, 0, n_points=150)).rays.T)
-    samples = draw_samples(tree, 40, np.array([7]), np.random.default_rng(0))
+    samples = draw_samples(tree, 40, np.random.default_rng(0))
     assert samples.shape == (40, SAMPLE)
-    local = samples[::4]
-    assert np.isin(local, tree.query(tree.data[7], k=12)[1]).all()
-    assert all(len(np.unique(row)) == SAMPLE for row in local)
+    near = [set(row) for row in tree.query(tree.data, k=12)[1]]
+    for row in samples[::4]:
+        assert len(np.unique(row)) == SAMPLE
+        assert any(near_one.issuperset(row) for near_one in near)
 
 
 def test_flow_clusters_are_separated_by_jumps_of_the_flow():
@@ -70,16 +71,20 @@ def test_flow_clusters_are_separated_by_jumps_of_the_flow():
     inside = np.linalg.norm(x1 - 200.0, axis=1) < 60.0
     x2 = x1 + np.where(inside[:, None], [25.0, 0.0], [0.0, 0.0])
     problem = pose_problem(Correspondences.from_arrays(x1, x2, (640, 480)))
-    first, points = flow_clusters(problem.graph)
+    first, points = problem.blocks
     found = np.split(points, first[1:-1])
     assert any(set(members) == set(np.flatnonzero(inside)) for members in found)
 
 
-def test_a_gain_that_neighbours_share_outlasts_smoothing_and_a_scattered_one_does_not(pair_of):
-    problem = pose(pair_of(1, 0, n_points=200))
-    n = len(problem.precision)
-    gains = np.zeros((2, n))
-    gains[0, cKDTree(problem.rays.T).query(problem.rays[:, 0], k=15)[1]] = 4.0
-    gains[1, ::n // 15] = 4.0
-    together, scattered = np.maximum(smoothed(problem.graph, gains) - 0.3, 0.0).sum(axis=1)
-    assert together > 1.3 * scattered
+def test_a_cover_consists_of_proposals_that_explain_different_points():
+    gains = np.repeat(np.eye(3), 10, axis=0) @ np.kron(np.eye(3), np.full(20, 4.0))
+    chosen, totals = draw_covers(gains, 3, np.random.default_rng(0).random((40, 30)))
+    best = chosen[totals.argmax()]
+    assert set(best // 10) == {0, 1, 2}
+    assert totals.max() == gains.max(axis=0).sum()
+
+
+def test_no_seed_lets_the_search_go_on_for_ever(pair_of):
+    problem = pose(pair_of(1, 0, n_points=60, noise=0.5))
+    for seed in range(10):
+        Solver(problem, Weights(), np.random.default_rng(seed), n_motions=2).partition()

@@ -52,7 +52,6 @@ VARIANTS = {
     'no smoothness': W._replace(smoothness=0.0),
     'noise as assumed': W._replace(most_noise=1.0),
     'no price of size': W._replace(size=0.0),
-    'no heavy tail': W._replace(tail=1e6),
     'no loose rounds': W._replace(loose=1.0),
     'no price': W._replace(motion=0.0, size=0.0),
 }
