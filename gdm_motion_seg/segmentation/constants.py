@@ -90,6 +90,8 @@ class Weights(NamedTuple):
     core: float = 4.5
     """Cost beyond which a point does not count in the dimensions, and from which on it grows with
     its logarithm only: residuals have heavy tails. 3 standard deviations."""
+    far: float = 50.0
+    """Cost beyond which no point follows its motion: 10 standard deviations."""
     most_noise: float = 4.3
     """Largest variance of a pair's noise over the assumed one."""
     loose: float = 0.2

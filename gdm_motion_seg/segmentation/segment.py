@@ -129,7 +129,12 @@ def _why_not(c: Correspondences, config: SegmentationConfig) -> str:
 
 
 def _answer(problem: Problem, found: Partition, weights: Weights) -> tuple[IntArray, float]:
-    """Return labels and J, the largest motion first; no motion if chance would do."""
+    """
+    Return labels and J, the largest motion first; no motion if chance would do.
+
+    What lies too far from its motion is an outlier. The search tolerates it, because the residuals
+    of a motion that is not fitted yet have heavy tails.
+    """
     n = problem.rays.shape[1]
     if found.n_motions == 0 or not _is_more_than_chance(problem, found, weights):
         return np.full(n, OUTLIER), math.nan
@@ -137,7 +142,8 @@ def _answer(problem: Problem, found: Partition, weights: Weights) -> tuple[IntAr
     order = np.argsort(-counts, kind='stable')
     rank = np.empty(found.n_motions + 1, np.int64)
     rank[order], rank[-1] = np.arange(found.n_motions), OUTLIER
-    return rank[found.labels], found.energy
+    far = found.costs[found.labels, np.arange(n)] > weights.far
+    return np.where(far, OUTLIER, rank[found.labels]), found.energy
 
 
 def _is_more_than_chance(problem: Problem, found: Partition, weights: Weights) -> bool:
