@@ -62,7 +62,7 @@ PRICE = 40.0
 DIMENSION = 1.25
 """Nats per track and unit of its body's excess dimension [ablation]."""
 SMALLEST = 5
-"""Tracks of a body: fewer do not determine its flow."""
+"""Tracks of a body or a motion: fewer determine neither an affine flow nor a rigid motion."""
 BODY_PX, BODY_SHARE = 0.6, 0.1
 """Noise of a track about the affine flow of its body, in pixels and per pixel of flow."""
 
@@ -83,23 +83,21 @@ class Weights(NamedTuple):
     """lambda: price of a bond of weight 1 between neighbours with different labels."""
     null: float = 0.71
     """c: share of the dimension of the places that is subtracted: what any split would gain."""
-    motion: float = 30.0
+    motion: float = 40.0
     """beta: price of a motion, besides that of its size."""
-    size: float = 0.93
+    size: float = 0.86
     """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
     core: float = 4.5
     """Cost beyond which a point does not count in the dimensions, and from which on it grows with
     its logarithm only: residuals have heavy tails. 3 standard deviations."""
-    far: float = 50.0
-    """Cost beyond which no point follows its motion: 10 standard deviations."""
+    far: float = 40.0
+    """Cost beyond which no point follows its motion: 9 standard deviations."""
     most_noise: float = 4.3
     """Largest variance of a pair's noise over the assumed one."""
     loose: float = 0.2
     """Share of the smoothness in the first round of a descent: all of it would freeze them."""
     epsilon: float = 0.35
     """Strictness of the empirical dimension, from the paper."""
-    smallest: int = 6
-    """Points below which a motion is dissolved: five determine one."""
 
 
 # The search of a pair.

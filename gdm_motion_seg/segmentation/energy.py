@@ -25,7 +25,7 @@ from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import inlined, kernel
 from gdm_motion_seg.gdm.excess import excess_dimension
 from gdm_motion_seg.geometry.rigid import copy, face_forward, refine_rigid, rigid_cost
-from gdm_motion_seg.segmentation.constants import Weights
+from gdm_motion_seg.segmentation.constants import SMALLEST, Weights
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import (
     Blocks, label_costs, labelling_energy, relabel, relabel_blocks)
@@ -230,5 +230,5 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         relabel(problem.graph, labels, unary, smoothness, len(unary), 4)
         if i > 0:
             relabel_blocks(problem.graph, problem.blocks, labels, unary, smoothness)
-        motions = motions[:dissolve_small(labels, motions, weights.smallest)].copy()
+        motions = motions[:dissolve_small(labels, motions, SMALLEST)].copy()
     return best_labels, best_motions, best_costs, best

@@ -8,17 +8,18 @@ from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES
+from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES, SMALLEST
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import Blocks
 
 
-def draw_samples(tree: cKDTree, count: int, rng: np.random.Generator) -> IntArray:
-    """Draw (count, SAMPLE) indices from the neighbourhoods of points, at several scales."""
+def draw_samples(tree: cKDTree, centres: IntArray, count: int,
+                 rng: np.random.Generator) -> IntArray:
+    """Draw (count, SAMPLE) indices from the neighbourhoods of given points, at several scales."""
     samples = rng.integers(tree.n, size=(count, SAMPLE))
     for i, scale in enumerate(SCALES):
         rows, reach = slice(i, count, len(SCALES) + 1), min(scale, tree.n)
-        near = tree.query(tree.data[samples[rows, 0]], k=reach)[1]
+        near = tree.query(tree.data[rng.choice(centres, len(samples[rows]))], k=reach)[1]
         samples[rows] = rng.permuted(near.reshape(-1, reach), axis=1)[:, :SAMPLE]
     return samples
 
@@ -30,7 +31,7 @@ def flow_clusters(graph: Graph) -> Blocks:
     for level in BOND_LEVELS:
         part = graph.groups(np.ones(n, np.bool_), level)
         counts = np.bincount(part)
-        for i in np.flatnonzero((counts >= SAMPLE) & (counts <= n // 2)):
+        for i in np.flatnonzero((counts >= SMALLEST) & (counts <= n // 2)):
             members = np.flatnonzero(part == i)
             found.setdefault(members.tobytes(), members)
     return Blocks(np.cumsum([0, *map(len, found.values())]),

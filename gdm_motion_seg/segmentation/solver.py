@@ -8,7 +8,7 @@ It keeps the best partition of every number of motions, and expands the one of l
 has not been expanded yet: adding a proposal to one of K motions offers a partition of K + 1;
 merging two of its motions, or dropping one, offers one of K - 1. It starts from covers of the
 points by several proposals at once: a search that adds one motion after the other may begin with a
-mixture.
+mixture. Further proposals then come from the neighbourhoods of the points that no motion explains.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -89,32 +89,34 @@ class Solver:
         self._effort, self._deadline = effort, deadline
         self._n = problem.rays.shape[1]
         graph = problem.graph
+        self._tree = cKDTree(problem.rays.T)
         self._bonds = csr_array((graph.bond, graph.neighbour, graph.first), (self._n, self._n))
         self._motions = np.empty((0, 4, 3))
         self._costs, self._smoothed = np.empty((2, 0, self._n))
         self._pace = 0.0
         self._best: dict[int, Partition] = {}
         self._expanded: list[Partition] = []
+        self._first = 0
         self.was_short = False
         """Whether the deadline ended the search."""
 
     def partition(self) -> Partition:
         """Find the partition of lowest energy."""
-        blocks, tree = self._problem.blocks, cKDTree(self._problem.rays.T)
+        blocks, everyone = self._problem.blocks, np.arange(self._n)
         self._propose([blocks.points[a:b] for a, b in pairwise(blocks.first)])
         for _ in range(max(1, round(self._effort * BATCHES))):
             if len(self._motions) == 0 or self._in_time():
-                self._timed(self._propose, draw_samples(tree, BATCH, self._rng))
+                self._timed(self._propose_near, everyone)
         self._offer(self._descended((np.full(self._n, -1), np.empty((0, 4, 3))), 0))
         self._expand(self.answer)
         for k in sorted({2, 3, self._n_motions} - {0, 1}):
             self._try(self._covers(k), 1)
-        while waiting := [p for k, p in self._best.items() if p not in self._expanded
-                          and -1 <= k - self.answer.n_motions <= 2]:
-            if len(self._best) > 1 and not self._in_time():
-                break
-            self._expand(min(waiting, key=self._value))
-        self._prune()
+        self._expand_all()
+        unexplained = np.flatnonzero(self._own_costs(self.answer) > self._weights.core)
+        if len(unexplained) and self._in_time():
+            self._expanded, self._first = [], len(self._motions)
+            self._timed(self._propose_near, unexplained)
+            self._expand_all()
         return self.answer
 
     @property
@@ -154,7 +156,7 @@ class Solver:
         if known is None or trial.energy < known.energy - LEAST_GAIN:
             self._best[trial.n_motions] = trial
 
-    def _propose(self, samples: Sequence[IntArray]) -> None:
+    def _propose(self, samples: Sequence[IntArray] | IntArray) -> None:
         """Fit motions to samples, refine them on what they explain, and keep them."""
         rays, precision, cap = self._problem.rays, self._problem.precision, self._weights.outlier
         motions = np.empty((len(samples), 4, 3))
@@ -167,9 +169,27 @@ class Solver:
         self._costs = np.concatenate([self._costs, costs])
         self._smoothed = np.concatenate([self._smoothed, self._average(costs)])
 
+    def _propose_near(self, centres: IntArray) -> None:
+        """Fit motions to samples, most of them from neighbourhoods of the given points."""
+        self._propose(draw_samples(self._tree, centres, BATCH, self._rng))
+
     def _average(self, costs: FloatArray) -> FloatArray:
         """Average the cost (..., N) of each point with those of its neighbours, by their bonds."""
         return np.asarray((costs + costs @ self._bonds) / (1.0 + self._bonds.sum(axis=0)))
+
+    def _own_costs(self, current: Partition) -> FloatArray:
+        """Return the cost of each point under its label, at most the price of an outlier."""
+        price = self._weights.outlier
+        costs = np.vstack([current.costs, np.full(self._n, price)])
+        return np.asarray(np.minimum(costs[current.labels, np.arange(self._n)], price))
+
+    def _expand_all(self) -> None:
+        """Expand the best partition that has not been expanded yet, until there is none."""
+        while waiting := [p for k, p in self._best.items() if p not in self._expanded
+                          and -1 <= k - self.answer.n_motions <= 2]:
+            if len(self._best) > 1 and not self._in_time():
+                break
+            self._expand(min(waiting, key=self._value))
 
     def _expand(self, current: Partition) -> None:
         """Try more motions than a partition has, and one less."""
@@ -181,12 +201,11 @@ class Solver:
 
     def _with_more(self, current: Partition) -> Iterator[Trial]:
         """Add one of the proposals that gain most, none of them like another."""
-        own = np.vstack([current.costs, np.full(self._n, self._weights.outlier)])
-        own = np.minimum(own[current.labels, np.arange(self._n)], self._weights.outlier)
+        own = self._own_costs(current)
         present = self._average(own) - MARGIN
-        gains = np.maximum(present - self._smoothed, 0.0).sum(axis=1)
+        gains = np.maximum(present - self._smoothed[self._first:], 0.0).sum(axis=1)
         claims: list[FloatArray] = []
-        for h in np.argsort(-gains, kind='stable'):
+        for h in self._first + np.argsort(-gains, kind='stable'):
             claim = self._costs[h] < own - MARGIN
             if all((claim & c).sum() <= SAME * (claim | c).sum() for c in claims):
                 claims.append(claim)
@@ -225,13 +244,15 @@ class Solver:
             best = min(screened, key=lambda c: c.energy)
             self._offer(best)
             if self._in_time():
-                self._offer(self._descended((best.labels, best.motions), 4))
+                self._offer(self._pruned(self._descended((best.labels, best.motions), 4)))
 
-    def _prune(self) -> None:
-        """Remove wrong members from the answer, until none is left."""
+    def _pruned(self, partition: Partition) -> Partition:
+        """Remove wrong members, until none is left."""
         before = None
-        while self._in_time() and self.answer is not before:
-            before = self.answer
+        while partition is not before and self._in_time():
+            before = partition
             labels = prune(self._problem, before.labels, before.costs, self._weights)
             if (labels != before.labels).any():
-                self._offer(self._descended((labels, before.motions), 0))
+                after = self._descended((labels, before.motions), 0)
+                partition = min(before, after, key=self._value)
+        return partition

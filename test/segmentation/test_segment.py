@@ -66,6 +66,18 @@ def test_the_number_of_motions_is_found(pair_of, right, n_motions):
     assert right(answer.labels, pair.truth) > 0.9
 
 
+def test_a_match_far_from_the_epipolar_line_of_its_neighbours_is_an_outlier(pair_of):
+    pair = pair_of(1, 0, n_points=200)
+    fundamental = segment(pair).motions[0].fundamental
+    lines = fundamental @ np.append(pair.x1[::20], np.ones((10, 1)), axis=1).T
+    pair.x2[::20] += 7.0 * (lines[:2] / np.linalg.norm(lines[:2], axis=0)).T
+    wrong = np.zeros(200, bool)
+    wrong[::20] = True
+    labels = segment(pair).labels
+    assert (labels[wrong] == -1).all()
+    assert (labels[~wrong] == 0).mean() > 0.98
+
+
 def test_motions_are_sorted_by_size_and_have_the_geometry_of_their_points(pair_of):
     pair = pair_of(2, 0, ratio=3.0)
     answer = segment(pair, n_motions=2)
