@@ -204,15 +204,17 @@ class Solver:
         own = self._own_costs(current)
         present = self._average(own) - MARGIN
         gains = np.maximum(present - self._smoothed[self._first:], 0.0).sum(axis=1)
-        claims: list[FloatArray] = []
-        for h in self._first + np.argsort(-gains, kind='stable'):
-            claim = self._costs[h] < own - MARGIN
-            if all((claim & c).sum() <= SAME * (claim | c).sum() for c in claims):
-                claims.append(claim)
-                yield (np.where(claim, current.n_motions, current.labels),
+        order = self._first + np.argsort(-gains, kind='stable')[:4 * TRIALS]
+        claims = self._costs[order] < own - MARGIN
+        common = claims @ claims.T.astype(np.float32)
+        sizes = common.diagonal()
+        alike = common > SAME * (sizes[:, None] + sizes - common)
+        chosen: list[int] = []
+        for i, h in enumerate(order):
+            if len(chosen) < TRIALS and not alike[i, chosen].any():
+                chosen.append(i)
+                yield (np.where(claims[i], current.n_motions, current.labels),
                        np.concatenate([current.motions, self._motions[h:h + 1]]))
-            if len(claims) == TRIALS:
-                break
 
     def _covers(self, k: int) -> Iterator[Trial]:
         """Cover the points by k proposals, each of which explains much of what is left."""
