@@ -111,6 +111,7 @@ def mean_dimension(problem: Problem, labels: IntArray, costs: FloatArray, weight
 
     Only points that follow their motion count in its dimension. A share is the change of N times
     the mean if the point joins the motion. It is an estimate: at most ``cap`` dimensions count.
+    Where no share is needed, ``share`` is (K, 0).
     """
     total, followers = 0.0, 0
     excess = np.empty(len(costs))
@@ -122,7 +123,7 @@ def mean_dimension(problem: Problem, labels: IntArray, costs: FloatArray, weight
         followers += len(members)
     mean = total / max(followers, 1)
     for k in range(len(costs)):
-        for n in range(len(labels)):
+        for n in range(share.shape[1]):
             capped = max(-cap, min(share[k, n], cap))
             share[k, n] = (capped + excess[k] - mean) * len(labels) / max(followers, 1)
     return mean
@@ -134,10 +135,11 @@ def partition_energy(problem: Problem, labels: IntArray, costs: FloatArray, weig
     """
     Return J without the price of the motions; write the cost (K + 1, N) of each label.
 
-    That cost is of data and shares in the dimensions; row 0 is that of outliers.
+    That cost is of data and shares in the dimensions; row 0 is that of outliers. With a cap of 0
+    it is that of the data alone.
     """
     n_points, counts = len(labels), np.zeros(len(unary))
-    share = np.empty(costs.shape)
+    share = np.empty((len(costs), n_points if cap > 0.0 else 0))
     mean = mean_dimension(problem, labels, costs, weights, cap, share)
     energy = weights.dimension * n_points * mean
     for n in range(n_points):
@@ -148,7 +150,7 @@ def partition_energy(problem: Problem, labels: IntArray, costs: FloatArray, weig
     energy += labelling_energy(problem.graph, labels, unary, weights.smoothness)
     for k in range(len(costs)):
         energy += weights.size * (n_points - counts[0]) ** 0.75 * counts[k + 1] ** 0.25
-        for n in range(n_points):
+        for n in range(share.shape[1]):
             if costs[k, n] <= weights.core:
                 unary[k + 1, n] += weights.dimension * share[k, n]
     return energy
@@ -219,7 +221,8 @@ def descend(problem: Problem, labels: IntArray, motions: FloatArray, weights: We
         fit_costs(problem, labels, motions, weights.outlier, costs)
         scale_noise(labels, costs, weights)
         unary = np.empty((len(motions) + 1, len(labels)))
-        value = partition_energy(problem, labels, costs, weights, 1.0, unary)
+        cap = 1.0 if i < rounds else 0.0
+        value = partition_energy(problem, labels, costs, weights, cap, unary)
         better = value < best - 1e-6 or len(motions) < len(best_motions)
         if better:
             best, best_labels, best_motions = value, labels.copy(), motions.copy()
