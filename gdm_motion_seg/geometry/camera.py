@@ -4,6 +4,7 @@
 """The camera: its matrix, its lens, and pixels freed from the lens."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import cv2
 import numpy as np
@@ -80,6 +81,11 @@ class Camera:
         """Whether undistortion changes anything."""
         return len(self.distortion) > 0
 
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        """Inverse of K."""
+        return np.asarray(np.linalg.inv(self.matrix))
+
     def rays(self, points: npt.ArrayLike) -> FloatArray:
         """
         Return the directions (N, 3), as (x, y, 1), in which the camera sees pixels (N, 2).
@@ -91,7 +97,7 @@ class Camera:
         homogeneous = np.ones((len(pixels), 3))
         homogeneous[:, :2] = pixels
         if not self.is_distorted or not len(pixels):
-            return np.asarray(homogeneous @ np.linalg.inv(self.matrix).T)
+            return np.asarray(homogeneous @ self._inverse.T)
         homogeneous[:, :2] = self._inverse_lens(pixels)
         bad = ~self._is_round_trip(homogeneous, pixels)
         homogeneous[bad] = np.nan

@@ -49,7 +49,7 @@ def keypoint_rows(result: FrameResult, rays: FloatArray) -> Rows:
     pair, segmentation = result.correspondences, result.segmentation
     rows = np.zeros(len(pair), KEYPOINT)
     # Zero outside the domain of the lens model; larger values would overflow a float32.
-    known = np.abs(rays[:, :2]).max(axis=1) < MAX_RAY
+    known = (np.abs(rays[:, 0]) < MAX_RAY) & (np.abs(rays[:, 1]) < MAX_RAY)
     rows['x'], rows['y'], rows['z'] = np.where(known[:, None], rays, 0.0).T
     rows['u'], rows['v'] = pair.x2.T
     rows['u_prev'], rows['v_prev'] = pair.x1.T
