@@ -71,8 +71,9 @@ class Weights(NamedTuple):
     """
     The weights of the energy of a pair, in nats; a point costs 1/2 at one standard deviation.
 
-    The price of an outlier is that of windows. A pair has one gap and no past, so its motions must
-    be rigid to be told apart, and neighbours count more. The others were chosen together [pairs].
+    The prices of an outlier and of a motion are those of windows. A pair has one gap and no past,
+    so its motions must be rigid to be told apart, and neighbours count more. The others were
+    chosen together [pairs].
     """
 
     outlier: float = OUTLIER
@@ -83,7 +84,7 @@ class Weights(NamedTuple):
     """lambda: price of a bond of weight 1 between neighbours with different labels."""
     null: float = 0.71
     """c: share of the dimension of the places that is subtracted: what any split would gain."""
-    motion: float = 40.0
+    motion: float = PRICE
     """beta: price of a motion, besides that of its size."""
     size: float = 0.86
     """gamma: errors of tracks are correlated, so what a split gains by chance grows with size."""
