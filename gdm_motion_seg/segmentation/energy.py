@@ -30,7 +30,7 @@ from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import (
     Blocks, label_costs, labelling_energy, relabel, relabel_blocks)
 
-PRUNE_STEPS = 5
+PRUNE_STEPS = 3
 """Members that leave in a row, at most, before one of them must have lowered J."""
 
 

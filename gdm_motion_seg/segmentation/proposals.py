@@ -8,18 +8,18 @@ from scipy.spatial import cKDTree
 
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAMPLE, SCALES, SMALLEST
+from gdm_motion_seg.segmentation.constants import (
+    BOND_LEVELS, MARGIN, SAME, SAMPLE, SCALES, SMALLEST)
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import Blocks
 
 
-def draw_samples(tree: cKDTree, centres: IntArray, count: int,
-                 rng: np.random.Generator) -> IntArray:
-    """Draw (count, SAMPLE) indices from the neighbourhoods of given points, at several scales."""
+def draw_samples(tree: cKDTree, count: int, rng: np.random.Generator) -> IntArray:
+    """Draw (count, SAMPLE) indices from the neighbourhoods of points, at several scales."""
     samples = rng.integers(tree.n, size=(count, SAMPLE))
     for i, scale in enumerate(SCALES):
         rows, reach = slice(i, count, len(SCALES) + 1), min(scale, tree.n)
-        near = tree.query(tree.data[rng.choice(centres, len(samples[rows]))], k=reach)[1]
+        near = tree.query(tree.data[samples[rows, 0]], k=reach)[1]
         samples[rows] = rng.permuted(near.reshape(-1, reach), axis=1)[:, :SAMPLE]
     return samples
 
@@ -67,3 +67,34 @@ def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> tuple[IntArray,
             for n in range(n_points):
                 covered[n] = max(covered[n], gains[best, n])
     return chosen, totals
+
+
+@kernel
+def choose_different(costs: FloatArray, smoothed: FloatArray, own: FloatArray,
+                     smoothed_own: FloatArray, most: int) -> IntArray:
+    """
+    Choose the proposals that gain most against the present costs, none of them like another.
+
+    ``costs`` (H, N) are those of the proposals, ``own`` (N,) the present ones. The gain is that of
+    the ``smoothed`` costs: a point that gains alone says little.
+    """
+    gains = np.zeros(len(costs))
+    for h in range(len(costs)):
+        for n in range(len(own)):
+            gains[h] += max(smoothed_own[n] - MARGIN - smoothed[h, n], 0.0)
+    chosen, count = np.empty(most, np.int64), 0
+    for h in np.argsort(-gains):
+        alike = False
+        for other in chosen[:count]:
+            both, either = 0, 0
+            for n in range(len(own)):
+                one, two = costs[h, n] < own[n] - MARGIN, costs[other, n] < own[n] - MARGIN
+                both += one and two
+                either += one or two
+            alike = alike or both > SAME * either
+        if not alike:
+            chosen[count] = h
+            count += 1
+        if count == most:
+            break
+    return chosen[:count]

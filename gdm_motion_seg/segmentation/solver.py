@@ -8,7 +8,7 @@ It keeps the best partition of every number of motions, and expands the one of l
 has not been expanded yet: adding a proposal to one of K motions offers a partition of K + 1;
 merging two of its motions, or dropping one, offers one of K - 1. It starts from covers of the
 points by several proposals at once: a search that adds one motion after the other may begin with a
-mixture. Further proposals then come from the neighbourhoods of the points that no motion explains.
+mixture.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,9 @@ from scipy.spatial import cKDTree
 from gdm_motion_seg.arrays import FloatArray, IntArray
 from gdm_motion_seg.geometry.rigid import fit_rigid, rigid_costs
 from gdm_motion_seg.geometry.rigid_samples import refine_on_inliers
-from gdm_motion_seg.segmentation.constants import (
-    BATCH, BATCHES, MARGIN, SAME, TRIALS, Weights)
+from gdm_motion_seg.segmentation.constants import BATCH, BATCHES, MARGIN, TRIALS, Weights
 from gdm_motion_seg.segmentation.energy import descend, Problem, prune
-from gdm_motion_seg.segmentation.proposals import draw_covers, draw_samples
+from gdm_motion_seg.segmentation.proposals import choose_different, draw_covers, draw_samples
 
 MISSED = 1e6
 """Price in nats, above everything else, of a number of motions that is not allowed."""
@@ -89,34 +88,32 @@ class Solver:
         self._effort, self._deadline = effort, deadline
         self._n = problem.rays.shape[1]
         graph = problem.graph
-        self._tree = cKDTree(problem.rays.T)
         self._bonds = csr_array((graph.bond, graph.neighbour, graph.first), (self._n, self._n))
+        self._weights_of_means = 1.0 + self._bonds.sum(axis=0)
         self._motions = np.empty((0, 4, 3))
         self._costs, self._smoothed = np.empty((2, 0, self._n))
         self._pace = 0.0
         self._best: dict[int, Partition] = {}
         self._expanded: list[Partition] = []
-        self._first = 0
         self.was_short = False
         """Whether the deadline ended the search."""
 
     def partition(self) -> Partition:
         """Find the partition of lowest energy."""
-        blocks, everyone = self._problem.blocks, np.arange(self._n)
+        blocks, tree = self._problem.blocks, cKDTree(self._problem.rays.T)
         self._propose([blocks.points[a:b] for a, b in pairwise(blocks.first)])
         for _ in range(max(1, round(self._effort * BATCHES))):
             if len(self._motions) == 0 or self._in_time():
-                self._timed(self._propose_near, everyone)
+                self._timed(self._propose, draw_samples(tree, BATCH, self._rng))
         self._offer(self._descended((np.full(self._n, -1), np.empty((0, 4, 3))), 0))
         self._expand(self.answer)
         for k in sorted({2, 3, self._n_motions} - {0, 1}):
             self._try(self._covers(k), 1)
-        self._expand_all()
-        unexplained = np.flatnonzero(self._own_costs(self.answer) > self._weights.core)
-        if len(unexplained) and self._in_time():
-            self._expanded, self._first = [], len(self._motions)
-            self._timed(self._propose_near, unexplained)
-            self._expand_all()
+        while waiting := [p for k, p in self._best.items() if p not in self._expanded
+                          and -1 <= k - self.answer.n_motions <= 2]:
+            if len(self._best) > 1 and not self._in_time():
+                break
+            self._expand(min(waiting, key=self._value))
         return self.answer
 
     @property
@@ -169,27 +166,9 @@ class Solver:
         self._costs = np.concatenate([self._costs, costs])
         self._smoothed = np.concatenate([self._smoothed, self._average(costs)])
 
-    def _propose_near(self, centres: IntArray) -> None:
-        """Fit motions to samples, most of them from neighbourhoods of the given points."""
-        self._propose(draw_samples(self._tree, centres, BATCH, self._rng))
-
     def _average(self, costs: FloatArray) -> FloatArray:
         """Average the cost (..., N) of each point with those of its neighbours, by their bonds."""
-        return np.asarray((costs + costs @ self._bonds) / (1.0 + self._bonds.sum(axis=0)))
-
-    def _own_costs(self, current: Partition) -> FloatArray:
-        """Return the cost of each point under its label, at most the price of an outlier."""
-        price = self._weights.outlier
-        costs = np.vstack([current.costs, np.full(self._n, price)])
-        return np.asarray(np.minimum(costs[current.labels, np.arange(self._n)], price))
-
-    def _expand_all(self) -> None:
-        """Expand the best partition that has not been expanded yet, until there is none."""
-        while waiting := [p for k, p in self._best.items() if p not in self._expanded
-                          and -1 <= k - self.answer.n_motions <= 2]:
-            if len(self._best) > 1 and not self._in_time():
-                break
-            self._expand(min(waiting, key=self._value))
+        return np.asarray((costs + costs @ self._bonds) / self._weights_of_means)
 
     def _expand(self, current: Partition) -> None:
         """Try more motions than a partition has, and one less."""
@@ -201,20 +180,12 @@ class Solver:
 
     def _with_more(self, current: Partition) -> Iterator[Trial]:
         """Add one of the proposals that gain most, none of them like another."""
-        own = self._own_costs(current)
-        present = self._average(own) - MARGIN
-        gains = np.maximum(present - self._smoothed[self._first:], 0.0).sum(axis=1)
-        order = self._first + np.argsort(-gains, kind='stable')[:4 * TRIALS]
-        claims = self._costs[order] < own - MARGIN
-        common = claims @ claims.T.astype(np.float32)
-        sizes = common.diagonal()
-        alike = common > SAME * (sizes[:, None] + sizes - common)
-        chosen: list[int] = []
-        for i, h in enumerate(order):
-            if len(chosen) < TRIALS and not alike[i, chosen].any():
-                chosen.append(i)
-                yield (np.where(claims[i], current.n_motions, current.labels),
-                       np.concatenate([current.motions, self._motions[h:h + 1]]))
+        own = np.vstack([current.costs, np.full(self._n, self._weights.outlier)])
+        own = np.minimum(own[current.labels, np.arange(self._n)], self._weights.outlier)
+        for h in choose_different(self._costs, self._smoothed, own, self._average(own), TRIALS):
+            claim = self._costs[h] < own - MARGIN
+            yield (np.where(claim, current.n_motions, current.labels),
+                   np.concatenate([current.motions, self._motions[h:h + 1]]))
 
     def _covers(self, k: int) -> Iterator[Trial]:
         """Cover the points by k proposals, each of which explains much of what is left."""
@@ -244,8 +215,11 @@ class Solver:
             screened.append(self._descended(trial, rounds))
         if screened:
             best = min(screened, key=lambda c: c.energy)
+            known = self._best.get(best.n_motions, best)
             self._offer(best)
-            if self._in_time():
+            # With K unknown, most trials are of a K that is not the answer's.
+            hopeless = best.energy > known.energy + self._weights.motion
+            if not (hopeless and self._n_motions == 0) and self._in_time():
                 self._offer(self._pruned(self._descended((best.labels, best.motions), 4)))
 
     def _pruned(self, partition: Partition) -> Partition:
