@@ -10,8 +10,8 @@ Every body is connected, so that it is one part, and its price has no N in it. L
 before enter as STAY nats of each track that leaves its label.
 
 The solver proposes bodies (those of the frame before, and linked groups of tracks that contradict
-the world), fits them, assigns every track its cheapest label, and merges and drops bodies where
-that lowers J.
+the world), fits them, splits what a new one does not explain, assigns every track its cheapest
+label, and merges and drops bodies where that lowers J.
 """
 
 from dataclasses import dataclass
@@ -74,6 +74,7 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
     solver.propose_known(suspicious | evident)
     solver.propose_groups(suspicious)
     solver.refit()
+    solver.split()
     solver.assign()
     solver.merge()
     solver.drop()
@@ -95,6 +96,7 @@ class BodySolver:
         self.labels: IntArray = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         self._data = np.concatenate([np.full((1, len(doubt)), constants.OUTLIER), doubt[None],
                                      np.zeros((len(ids), len(doubt)))])
+        self._newest = FIRST_BODY + len(ids)
 
     @property
     def _bodies(self) -> range:
@@ -122,6 +124,24 @@ class BodySolver:
         """Fit every body's flow to its tracks."""
         for body in self._bodies:
             self._data[body + 1] = _flow_cost(self._window, self._members(body))
+
+    def split(self) -> None:
+        """
+        Propose as bodies of their own the linked tracks that a new body does not explain.
+
+        Bodies that touch when they are first seen are one group. Later their ids keep them apart.
+        """
+        for body in range(self._newest, len(self._data) - 1):
+            members = self._members(body)
+            unexplained = np.zeros(len(self.labels), np.bool_)
+            unexplained[members] = self._explained_cost(members) > constants.CAP / 4.0
+            group = self._graph.groups(unexplained)
+            for value in np.unique(group[unexplained]):
+                part = np.flatnonzero(group == value)
+                if constants.SMALLEST <= len(part) < len(members):
+                    self.labels[part] = len(self._data) - 1
+                    self._data = np.concatenate([self._data,
+                                                 _flow_cost(self._window, part)[None]])
 
     def assign(self) -> None:
         """Give every track its cheapest label."""

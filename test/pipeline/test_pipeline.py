@@ -42,6 +42,17 @@ def at(image, points):
     return image[y, x]
 
 
+def test_bodies_that_touch_when_they_are_first_seen_are_told_apart():
+    frames = list(render_scene('demo', 30))
+    result = run(MotionPipeline(), frames)[-1]
+    points = result.correspondences
+    older = next(frame for frame in frames if frame.stamp == result.previous_stamp)
+    truth = older.labels[tuple(np.rint(points.x1).astype(int).T[::-1])]
+    owners = {body: np.bincount(result.labels[truth == body] + 1).argmax() - 1
+              for body in np.unique(truth) if (truth == body).sum() > 20}
+    assert len(owners) == 4 and len(set(owners.values())) == 4
+
+
 def test_track_and_segment_together_equal_process(scene):
     whole, halves = MotionPipeline(), MotionPipeline()
     for frame in scene:
