@@ -140,6 +140,16 @@ class Peer:
         return next((cloud for cloud in reversed(self.recorder.messages(self.keypoints))
                      if stamp_of(cloud.header) == stamp), None)
 
+    def answered(self, stamp):
+        """
+        Wait for the keypoints of a stamp.
+
+        ``send`` may return before: diagnostics with a problem of an earlier image come late.
+        """
+        assert self.recorder.wait_for(lambda: self.answer(stamp) is not None, 60), (
+            self.node.output()[-2000:], self.statuses()[-1:])
+        return self.answer(stamp)
+
     def send(self, message):
         """Send an image and wait until the node has answered it or said what is wrong with it."""
         before, stamp = self.problems(), stamp_of(message.header)
@@ -198,7 +208,7 @@ def test_over_dds(peers, scene, fault, topic):
     peer.settle()
     for index in range(BEFORE + 1, LAST + 1):
         peer.send(good(moment(index), topic))
-    last = peer.answer(moment(LAST).stamp)
+    last = peer.answered(moment(LAST).stamp)
     check_finite(last)
     assert scene.share_right(rows_from_cloud(last), LAST) > 0.95
     peer.settle()
@@ -249,6 +259,6 @@ def test_files_damaged_at_random_go_through_the_real_decoder_of_the_node(peers, 
     peer.recorder.clear()
     for index in range(BEFORE):
         peer.send(good(scene.moment(types, index, peer.start), 'compressed'))
-    assert len(rows_from_cloud(peer.answer(scene.moment(types, BEFORE - 1, peer.start).stamp)))
+    assert len(rows_from_cloud(peer.answered(scene.moment(types, BEFORE - 1, peer.start).stamp)))
     # A size that only the decoder saw would show here.
     assert peak_memory(peer.node.process.pid) - before < 200 * 2**20
