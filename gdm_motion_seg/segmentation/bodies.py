@@ -33,6 +33,8 @@ from gdm_motion_seg.tracking.window import Window
 
 WEIGHTS = constants.Weights()
 """Of a pair: windows share the definition of the excess dimension."""
+ROUNDS = 2
+"""Rounds in which labels settle; the second splits what is left of a new body."""
 LINKED = FIRST_BODY + 1
 """Row of the costs from which on a label needs a neighbour of like flow: bodies."""
 
@@ -73,10 +75,14 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
     solver = BodySolver(window, doubt, previous, graph, camera)
     solver.propose_known(suspicious | evident)
     solver.propose_groups(suspicious)
-    solver.refit()
-    solver.split()
-    solver.assign()
-    solver.merge()
+    for _ in range(ROUNDS):
+        before = solver.labels.copy()
+        solver.refit()
+        solver.split()
+        solver.assign()
+        solver.merge()
+        if np.array_equal(before, solver.labels):
+            break
     solver.drop()
     return solver.result()
 
