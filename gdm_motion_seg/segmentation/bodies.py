@@ -81,9 +81,9 @@ def partition(window: Window, doubt: FloatArray, previous: IntArray, evident: Ma
         solver.split()
         solver.assign()
         solver.merge()
+        solver.drop()
         if np.array_equal(before, solver.labels):
             break
-    solver.drop()
     return solver.result()
 
 
