@@ -15,7 +15,9 @@ import uuid
 
 import dask
 from distributed import Client, LocalCluster, WorkerPlugin
+from distributed.comm.addressing import parse_address
 from distributed.comm.core import connect
+from distributed.comm.registry import get_backend
 
 from gdm_motion_seg.batch.job import code_digest
 from gdm_motion_seg.batch.store import Store
@@ -71,6 +73,9 @@ def remote_cluster(address: str) -> Iterator[Client]:
     for name in ('distributed.comm', 'distributed.client', 'distributed.core'):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
+        # A client that fails in its constructor closes itself when it is collected as garbage. If
+        # that happens while another one starts, Dask's lock is taken twice by one thread.
+        get_backend(parse_address(address)[0])
         if address.startswith('tcp://') or '://' not in address:
             asyncio.run(asyncio.wait_for(_greet(address), CONNECT_S))
         client = Client(address, timeout=CONNECT_S, set_as_default=False)

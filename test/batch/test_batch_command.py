@@ -154,6 +154,12 @@ def test_an_unexpected_error_is_retried_twice_and_then_reported(tmp_path, tiny_b
     assert batch_run.failures == {'bag0': 'ZeroDivisionError: of all things'}
 
 
+def test_an_unknown_protocol_is_refused_before_a_client_is_made(monkeypatch):
+    monkeypatch.setattr(cluster, 'Client', None)
+    with pytest.raises(InputError, match='there is no scheduler at nonsense://x'):
+        cluster.remote_cluster('nonsense://x').__enter__()
+
+
 @pytest.mark.parametrize('words, sentence', [
     (['{in}/nowhere'], 'does not exist'),
     (['{in}', '--scheduler', 'tcp://127.0.0.1:{closed}'], 'there is no scheduler at'),
