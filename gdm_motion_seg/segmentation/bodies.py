@@ -102,7 +102,7 @@ class BodySolver:
         self.labels: IntArray = np.where(doubt > constants.OUTLIER, OUTLIER, WORLD)
         self._data = np.concatenate([np.full((1, len(doubt)), constants.OUTLIER), doubt[None],
                                      np.zeros((len(ids), len(doubt)))])
-        self._newest = FIRST_BODY + len(ids)
+        self._first_new = FIRST_BODY + len(ids)
 
     @property
     def _bodies(self) -> range:
@@ -137,7 +137,7 @@ class BodySolver:
 
         Bodies that touch when they are first seen are one group. Later their ids keep them apart.
         """
-        for body in range(self._newest, len(self._data) - 1):
+        for body in range(self._first_new, len(self._data) - 1):
             members = self._members(body)
             unexplained = np.zeros(len(self.labels), np.bool_)
             unexplained[members] = self._explained_cost(members) > constants.CAP / 4.0

@@ -6,10 +6,9 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from gdm_motion_seg.arrays import FloatArray, IntArray
+from gdm_motion_seg.arrays import FloatArray, IntArray, Mask
 from gdm_motion_seg.compilation import kernel
-from gdm_motion_seg.segmentation.constants import (
-    BOND_LEVELS, MARGIN, SAME, SAMPLE, SCALES, SMALLEST)
+from gdm_motion_seg.segmentation.constants import BOND_LEVELS, SAME, SAMPLE, SCALES, SMALLEST
 from gdm_motion_seg.segmentation.graph import Graph
 from gdm_motion_seg.segmentation.labelling import Blocks
 
@@ -70,27 +69,27 @@ def draw_covers(gains: FloatArray, k: int, draws: FloatArray) -> tuple[IntArray,
 
 
 @kernel
-def choose_different(costs: FloatArray, smoothed: FloatArray, own: FloatArray,
-                     smoothed_own: FloatArray, most: int) -> IntArray:
+def choose_different(claims: Mask, smoothed: FloatArray, present: FloatArray,
+                     most: int) -> IntArray:
     """
-    Choose the proposals that gain most against the present costs, none of them like another.
+    Choose the proposals that gain most, none of which claims almost the same points as another.
 
-    ``costs`` (H, N) are those of the proposals, ``own`` (N,) the present ones. The gain is that of
-    the ``smoothed`` costs: a point that gains alone says little.
+    ``claims`` (H, N) are the points that a proposal would take over. The gain is counted in
+    ``smoothed`` costs (H, N) against the ``present`` ones (N,): a point that gains alone says
+    little.
     """
-    gains = np.zeros(len(costs))
-    for h in range(len(costs)):
-        for n in range(len(own)):
-            gains[h] += max(smoothed_own[n] - MARGIN - smoothed[h, n], 0.0)
+    gains = np.zeros(len(claims))
+    for h in range(len(claims)):
+        for n in range(len(present)):
+            gains[h] += max(present[n] - smoothed[h, n], 0.0)
     chosen, count = np.empty(most, np.int64), 0
     for h in np.argsort(-gains):
         alike = False
         for other in chosen[:count]:
             both, either = 0, 0
-            for n in range(len(own)):
-                one, two = costs[h, n] < own[n] - MARGIN, costs[other, n] < own[n] - MARGIN
-                both += one and two
-                either += one or two
+            for n in range(len(present)):
+                both += claims[h, n] and claims[other, n]
+                either += claims[h, n] or claims[other, n]
             alike = alike or both > SAME * either
         if not alike:
             chosen[count] = h

@@ -89,7 +89,7 @@ class Solver:
         self._n = problem.rays.shape[1]
         graph = problem.graph
         self._bonds = csr_array((graph.bond, graph.neighbour, graph.first), (self._n, self._n))
-        self._weights_of_means = 1.0 + self._bonds.sum(axis=0)
+        self._bond_sums = 1.0 + self._bonds.sum(axis=0)
         self._motions = np.empty((0, 4, 3))
         self._costs, self._smoothed = np.empty((2, 0, self._n))
         self._pace = 0.0
@@ -168,7 +168,7 @@ class Solver:
 
     def _average(self, costs: FloatArray) -> FloatArray:
         """Average the cost (..., N) of each point with those of its neighbours, by their bonds."""
-        return np.asarray((costs + costs @ self._bonds) / self._weights_of_means)
+        return np.asarray((costs + costs @ self._bonds) / self._bond_sums)
 
     def _expand(self, current: Partition) -> None:
         """Try more motions than a partition has, and one less."""
@@ -182,9 +182,9 @@ class Solver:
         """Add one of the proposals that gain most, none of them like another."""
         own = np.vstack([current.costs, np.full(self._n, self._weights.outlier)])
         own = np.minimum(own[current.labels, np.arange(self._n)], self._weights.outlier)
-        for h in choose_different(self._costs, self._smoothed, own, self._average(own), TRIALS):
-            claim = self._costs[h] < own - MARGIN
-            yield (np.where(claim, current.n_motions, current.labels),
+        claims = self._costs < own - MARGIN
+        for h in choose_different(claims, self._smoothed, self._average(own) - MARGIN, TRIALS):
+            yield (np.where(claims[h], current.n_motions, current.labels),
                    np.concatenate([current.motions, self._motions[h:h + 1]]))
 
     def _covers(self, k: int) -> Iterator[Trial]:
@@ -217,9 +217,10 @@ class Solver:
             best = min(screened, key=lambda c: c.energy)
             known = self._best.get(best.n_motions, best)
             self._offer(best)
-            # With K unknown, most trials are of a K that is not the answer's.
-            hopeless = best.energy > known.energy + self._weights.motion
-            if not (hopeless and self._n_motions == 0) and self._in_time():
+            # If K is unknown, partitions of most K are only steps to the answer: a full descent
+            # is worth its time only near the best one. If K is given, it may lead far down.
+            near = self._n_motions or best.energy <= known.energy + self._weights.motion
+            if near and self._in_time():
                 self._offer(self._pruned(self._descended((best.labels, best.motions), 4)))
 
     def _pruned(self, partition: Partition) -> Partition:
